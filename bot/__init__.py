@@ -1,0 +1,1 @@
+"""slackquery's Slack surface: the Bolt app, its rules, and the command line."""

@@ -1,0 +1,1 @@
+"""The search engine over one immutable artifact."""

@@ -1,0 +1,1 @@
+"""Make artifacts from Slack exports and archives; never imported while serving."""
