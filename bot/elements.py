@@ -1,0 +1,99 @@
+"""Small typed builders of Block Kit objects, and the message that a renderer returns.
+
+Everything here is pure. Archived text and names never become markup: they are plain text or escaped.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Block = dict[str, object]
+"""A block, an element of one, or a composition object, as Slack's JSON has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedMessage:
+    """A message ready to send.
+
+    Attributes:
+        text: The whole answer in words, for notifications and screen readers; at most 4,000 characters,
+            escaped, mentions made inert.
+        blocks: At most 50, at most 10,000 characters in all.
+        shown: How many of the hits or messages offered stand in it; the rest are for the next page.
+    """
+
+    text: str
+    blocks: tuple[Block, ...]
+    shown: int = 0
+
+    def arguments(self) -> dict[str, object]:
+        """Return the keyword arguments for `respond` or a Web API call; links never unfurl."""
+        return {
+            "text": self.text,
+            "blocks": list(self.blocks),
+            "unfurl_links": False,
+            "unfurl_media": False,
+        }
+
+
+def plain_text(text: str) -> Block:
+    """Return literal text: no mentions, no formatting, no emoji names."""
+    return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def mrkdwn(text: str) -> Block:
+    """Return marked-up text of our own; whatever comes from the archive must be escaped before."""
+    return {"type": "mrkdwn", "text": text, "verbatim": True}
+
+
+def escaped(text: str) -> str:
+    """Return `text` with the three characters escaped that Slack's markup gives a meaning.
+
+    Source: Slack's "Formatting message text": exactly `&`, `<` and `>`.
+    """
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def section(text: Block) -> Block:
+    """Return a section that shows one text object whole, without "see more"."""
+    return {"type": "section", "text": text, "expand": True}
+
+
+def context(elements: Sequence[Block]) -> Block:
+    """Return a line of small print; 1 to 10 text objects."""
+    return {"type": "context", "elements": list(elements)}
+
+
+def actions(elements: Sequence[Block]) -> Block:
+    """Return a row of buttons; 1 to 25."""
+    return {"type": "actions", "elements": list(elements)}
+
+
+def divider() -> Block:
+    """Return a thin line."""
+    return {"type": "divider"}
+
+
+def header(text: str) -> Block:
+    """Return a headline; at most 150 characters."""
+    return {"type": "header", "text": plain_text(text)}
+
+
+def button(text: str, action_id: str, *, value: str, label: str | None = None) -> Block:
+    """Return a button that carries signed state.
+
+    Args:
+        text: What it says.
+        action_id: One of the ids in `bot.buttons`.
+        value: The signed state.
+        label: What a screen reader says instead, at most 75 characters; None to read the text.
+    """
+    return {"type": "button", "text": plain_text(text), "action_id": action_id, "value": value} | (
+        {"accessibility_label": label} if label is not None else {}
+    )
+
+
+def link_button(text: str, action_id: str, *, url: str, label: str | None = None) -> Block:
+    """Return a button that opens `url`; its press still has to be acked."""
+    return {"type": "button", "text": plain_text(text), "action_id": action_id, "url": url} | (
+        {"accessibility_label": label} if label is not None else {}
+    )
