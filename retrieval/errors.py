@@ -23,6 +23,7 @@ RetrievalError
 │   ├── ArtifactMissingError         no file, or no current.duckdb
 │   ├── ArtifactInvalidError         failed a check; carries which one
 │   ├── ArtifactReplacedError        the open file was overwritten in place
+│   ├── ArtifactReadError            DuckDB failed while reading it
 │   └── ArtifactClosedError          used after close
 └── SourceError                      a Slack export or archive that cannot be read
 ```
@@ -192,6 +193,10 @@ class ArtifactInvalidError(ArtifactError):
 
 class ArtifactReplacedError(ArtifactError):
     """The open file was overwritten in place; nothing read from it can be trusted."""
+
+
+class ArtifactReadError(ArtifactError):
+    """DuckDB failed while reading the open artifact."""
 
 
 class ArtifactClosedError(ArtifactError):

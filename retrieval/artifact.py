@@ -1,0 +1,335 @@
+"""One artifact, open for reading: its identity, what it can do, and cursors over it."""
+
+import contextlib
+import json
+import os
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import duckdb
+
+from retrieval import fts, schema
+from retrieval.errors import (
+    ArtifactClosedError,
+    ArtifactInvalidError,
+    ArtifactMissingError,
+    ArtifactReadError,
+    ArtifactReplacedError,
+)
+from retrieval.models import ArtifactInfo, EmbeddingSpec
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_OPTIONAL_TABLES: Final = (
+    schema.CHANNELS,
+    schema.CHANNEL_MEMBERS,
+    schema.USERS,
+    schema.EMBEDDING_SPEC,
+    schema.DOCUMENT_MESSAGES,
+)
+_INDEX_TABLES: Final = ("dict", "docs", "stats", "terms")
+
+
+class Artifact:
+    """A read-only artifact.
+
+    Thread-safe: every query takes a cursor of its own, because DuckDB hands a connection that threads share
+    the rows of other threads' queries. Close it only after the last cursor is closed; `ArtifactStore` counts.
+
+    Attributes:
+        info: What it is and what it can do.
+    """
+
+    def __init__(self, path: Path, *, memory_mb: int | None = None) -> None:
+        """Open the artifact at *path*, symlinks resolved.
+
+        Args:
+            path: A file, or a symlink to one.
+            memory_mb: DuckDB's memory limit in MiB, its own default where None.
+
+        Raises:
+            ArtifactMissingError: There is no such file.
+            ArtifactInvalidError: It is not a DuckDB file, or not an artifact of a known schema version.
+        """
+        self._path = _resolved(path)
+        self._identity = _file_identity(self._path)
+        self._lock = threading.Lock()
+        with _open_name(self._path, self._identity) as name:
+            self._connection: DuckDBPyConnection | None = _connect(name, memory_mb=memory_mb)
+        _remember(self._path, self._identity)
+        try:
+            with self.cursor() as cursor:
+                self.info = _read_info(cursor, self._path)
+                self.has_file_chunks = _has_file_chunks(cursor)
+        except ArtifactReadError as error:
+            self.close()
+            raise ArtifactInvalidError(str(error), check="readable") from error
+        except ArtifactInvalidError:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        """The file that is open, symlinks resolved."""
+        return self._path
+
+    @contextlib.contextmanager
+    def cursor(self) -> Iterator["DuckDBPyConnection"]:
+        """Return a cursor for one query in one thread; closed on exit.
+
+        Raises:
+            ArtifactClosedError: The artifact was closed.
+            ArtifactReadError: DuckDB failed within the block.
+        """
+        with self._lock:
+            if self._connection is None:
+                raise ArtifactClosedError(f"{self._path.name} is closed.")
+            cursor = self._connection.cursor()
+        try:
+            with self.reading():
+                yield cursor
+        finally:
+            cursor.close()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turn DuckDB's errors within the block into ours.
+
+        Raises:
+            ArtifactReadError: DuckDB failed.
+        """
+        try:
+            yield
+        except duckdb.Error as error:
+            raise ArtifactReadError(f"{self._path.name} could not be read: {_first_line(error)}") from error
+
+    def check_unchanged(self) -> None:
+        """Make sure that the file is still the one that was opened.
+
+        A file overwritten in place makes DuckDB mix old and new pages; an answer read from it must be thrown
+        away. A file that was unlinked still serves, since the open file keeps its content.
+
+        Raises:
+            ArtifactReplacedError: Its size, modification time or inode changed.
+        """
+        try:
+            identity = _file_identity(self._path)
+        except FileNotFoundError:
+            return
+        if identity[0] == self._identity[0] and identity != self._identity:
+            raise ArtifactReplacedError(f"{self._path.name} was overwritten while it was open.")
+
+    def close(self) -> None:
+        """Close the file; later calls do nothing."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+            _forget(self._path, self._identity)
+
+
+_Identity = tuple[int, int, int]
+_open_files_lock: Final = threading.Lock()
+_open_files: Final[Counter[tuple[Path, _Identity]]] = Counter()
+
+
+def _remember(path: Path, identity: _Identity) -> None:
+    with _open_files_lock:
+        _open_files[path, identity] += 1
+
+
+def _forget(path: Path, identity: _Identity) -> None:
+    with _open_files_lock:
+        _open_files[path, identity] -= 1
+        if _open_files[path, identity] <= 0:
+            del _open_files[path, identity]
+
+
+@contextlib.contextmanager
+def _open_name(path: Path, identity: _Identity) -> Iterator[Path]:
+    """Give the name under which to open *path*: usually its own.
+
+    Within a process DuckDB answers a second open of a path from the instance that already has it, even when
+    another file stands there by now. Then a hard link gives the new file a name that DuckDB has not seen.
+    """
+    with _open_files_lock:
+        other = any(known == path and seen != identity for known, seen in _open_files)
+    if not other:
+        yield path
+        return
+    link = path.with_name(f".open-{uuid.uuid4().hex}.duckdb")
+    try:
+        os.link(path, link)
+    except OSError as error:
+        raise ArtifactInvalidError(
+            f"{path.name} was replaced under the same name, and its folder does not allow a second name for it: "
+            "publish artifacts under names of their own.",
+            check="name",
+        ) from error
+    try:
+        yield link
+    finally:
+        link.unlink(missing_ok=True)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        resolved = path.resolve(strict=True)
+    except OSError as error:
+        raise ArtifactMissingError(f"There is no artifact at {path}.") from error
+    if not resolved.is_file():
+        raise ArtifactMissingError(f"{path} is not a file.")
+    return resolved
+
+
+def _file_identity(path: Path) -> _Identity:
+    status = path.stat()
+    return (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _connect(path: Path, *, memory_mb: int | None) -> "DuckDBPyConnection":
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    try:
+        connection = duckdb.connect(str(path), read_only=True, config=config)
+    except duckdb.Error as error:
+        raise ArtifactInvalidError(
+            f"{path.name} is not a DuckDB file that this version can read: {_first_line(error)}", check="readable"
+        ) from error
+    _harden(connection, memory_mb=memory_mb)
+    return connection
+
+
+def _harden(connection: "DuckDBPyConnection", *, memory_mb: int | None) -> None:
+    """Load the extension, then forbid files, network and further settings.
+
+    DuckDB keeps one instance a file within a process: a second open of the same file finds it hardened.
+    """
+    locked = connection.execute("SELECT current_setting('lock_configuration')").fetchone()
+    if locked and locked[0]:
+        return
+    fts.load_fts(connection)
+    if memory_mb is not None:
+        connection.execute(f"SET memory_limit = '{int(memory_mb)}MiB'")
+    connection.execute("SET enable_progress_bar = false")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _read_info(cursor: "DuckDBPyConnection", path: Path) -> ArtifactInfo:
+    tables = _table_names(cursor)
+    required = {schema.DOCUMENTS, schema.VECTORS, schema.METADATA} - tables[0]
+    if required:
+        raise ArtifactInvalidError(f"{path.name} lacks the table {min(required)}.", check="tables")
+    if missing := set(_INDEX_TABLES) - tables[1]:
+        raise ArtifactInvalidError(f"{path.name} lacks the full-text table {min(missing)}.", check="fts_tables")
+    rows = cursor.execute(
+        "SELECT build_id, schema_version, generation_id, source_watermark, document_count, vector_count, "
+        f"epoch_us(built_at), CAST(fts_config_json AS VARCHAR) FROM {schema.METADATA} LIMIT 2"
+    ).fetchall()
+    if len(rows) != 1:
+        raise ArtifactInvalidError(f"{path.name} must have one metadata row, not {len(rows)}.", check="metadata")
+    build_id, version, generation, watermark, documents, vectors, built_at_us, config_text = rows[0]
+    if version != schema.SCHEMA_VERSION:
+        raise ArtifactInvalidError(
+            f"{path.name} has schema version {version}; this program reads {schema.SCHEMA_VERSION}.",
+            check="schema_version",
+        )
+    config = _parse_config(config_text, path)
+    capabilities = frozenset(name for name in _OPTIONAL_TABLES if name in tables[0])
+    return ArtifactInfo(
+        artifact_id=build_id,
+        path=str(path),
+        schema_version=version,
+        generation_id=generation,
+        source_watermark=watermark,
+        document_count=documents,
+        vector_count=vectors,
+        built_at_us=built_at_us,
+        fts_config=config,
+        dimensions=_dimensions(cursor),
+        embedding_spec=_read_spec(cursor) if schema.EMBEDDING_SPEC in capabilities else None,
+        capabilities=capabilities,
+        indexes_digits=fts.indexes_digits(config),
+        analyzer=str(config["analyzer"]) if "analyzer" in config else None,
+        workspace_ids=_workspace_ids(cursor),
+    )
+
+
+def _table_names(cursor: "DuckDBPyConnection") -> tuple[set[str], set[str]]:
+    """Return the base tables of the main and of the full-text schema; views do not count."""
+    rows = cursor.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary "
+        "AND database_name = current_database()"
+    ).fetchall()
+    return (
+        {name for schema_name, name in rows if schema_name == "main"},
+        {name for schema_name, name in rows if schema_name == schema.FTS_SCHEMA},
+    )
+
+
+def _parse_config(text: str, path: Path) -> Mapping[str, object]:
+    try:
+        config: Any = json.loads(text)
+    except ValueError:
+        config = None
+    if not isinstance(config, dict):
+        raise ArtifactInvalidError(f"{path.name} has an fts_config_json that is no object.", check="fts_config")
+    return config
+
+
+def _dimensions(cursor: "DuckDBPyConnection") -> int | None:
+    row = cursor.execute(
+        "SELECT data_type FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' "
+        "AND table_name = ? AND column_name = 'embedding'",
+        [schema.VECTORS],
+    ).fetchone()
+    kind = str(row[0]) if row else ""
+    return int(kind[len("FLOAT[") : -1]) if kind.startswith("FLOAT[") and kind[len("FLOAT[") : -1].isdigit() else None
+
+
+def _read_spec(cursor: "DuckDBPyConnection") -> EmbeddingSpec | None:
+    row = cursor.execute(
+        "SELECT model, revision, query_prefix, document_prefix, native_dimensions, dimensions, scripts, probe_text, "
+        f"probe_vector FROM {schema.EMBEDDING_SPEC} LIMIT 1"
+    ).fetchone()
+    if row is None:
+        return None
+    return EmbeddingSpec(
+        model=row[0],
+        revision=row[1],
+        query_prefix=row[2],
+        document_prefix=row[3],
+        native_dimensions=row[4],
+        dimensions=row[5],
+        scripts=tuple(row[6] or ()),
+        probe_text=row[7],
+        probe_vector=tuple(row[8] or ()),
+    )
+
+
+def _workspace_ids(cursor: "DuckDBPyConnection") -> tuple[str, ...]:
+    rows = cursor.execute(f"SELECT DISTINCT workspace_id FROM {schema.DOCUMENTS} ORDER BY workspace_id").fetchall()
+    return tuple(row[0] for row in rows)
+
+
+def _has_file_chunks(cursor: "DuckDBPyConnection") -> bool:
+    row = cursor.execute(f"SELECT 1 FROM {schema.DOCUMENTS} WHERE document_kind = 'file_chunk' LIMIT 1").fetchone()
+    return row is not None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

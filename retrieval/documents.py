@@ -1,0 +1,131 @@
+"""Rows of an artifact as `Document` records."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval import schema
+from retrieval.filters import Predicate
+from retrieval.models import Document, DocumentKind
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+COLUMNS: Final = (
+    "d.document_id, d.document_kind, d.workspace_id, d.workspace_name, d.channel_id, d.channel_name, d.author_id, "
+    "d.author_name, d.ts_us, d.thread_id, d.thread_root_id, d.is_thread_parent, d.is_thread_reply, "
+    "d.is_thread_broadcast, d.text_display, d.permalink, CAST(d.metadata_json AS VARCHAR)"
+)
+
+
+def row_document(row: Sequence[Any]) -> Document:
+    """Return the record of one row selected by `COLUMNS`."""
+    return Document(
+        document_id=row[0],
+        document_kind=DocumentKind(row[1]),
+        workspace_id=row[2],
+        workspace_name=row[3],
+        channel_id=row[4],
+        channel_name=row[5],
+        author_id=row[6],
+        author_name=row[7],
+        ts_us=row[8],
+        thread_id=row[9],
+        thread_root_id=row[10],
+        is_thread_parent=row[11],
+        is_thread_reply=row[12],
+        is_thread_broadcast=row[13],
+        text=row[14],
+        permalink=row[15],
+        metadata=_parse_metadata(row[16]),
+    )
+
+
+def fetch_documents(
+    cursor: "DuckDBPyConnection",
+    document_ids: Sequence[str],
+    *,
+    visible: Predicate,
+    citing: Predicate,
+    shares: bool,
+) -> dict[str, Document]:
+    """Return the documents by id, with the size of their threads.
+
+    Args:
+        cursor: A cursor of the artifact.
+        document_ids: What to fetch; ids that do not exist are missing from the answer.
+        visible: What a message must satisfy to be counted in its thread.
+        citing: What a message must satisfy to be cited as the place of a file chunk.
+        shares: Whether the artifact maps file chunks to messages; a chunk then stands in the place of the first
+            message sharing it that satisfies *citing*.
+    """
+    rows = cursor.execute(
+        f"SELECT {COLUMNS} FROM {schema.DOCUMENTS} d WHERE d.document_id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(document_ids)],
+    ).fetchall()
+    documents = {row[0]: row_document(row) for row in rows}
+    if shares:
+        documents |= _cited_chunks(cursor, documents.values(), citing)
+    return with_thread_sizes(cursor, documents, visible)
+
+
+def with_thread_sizes(
+    cursor: "DuckDBPyConnection", documents: Mapping[str, Document], visible: Predicate
+) -> dict[str, Document]:
+    """Return *documents* with the number of messages in their threads that satisfy *visible*."""
+    thread_ids = sorted({document.thread_id for document in documents.values() if document.thread_id is not None})
+    if not thread_ids:
+        return dict(documents)
+    sizes = dict(
+        cursor.execute(
+            f"SELECT d.thread_id, count(*) FROM {schema.DOCUMENTS} d "
+            "WHERE d.thread_id IN (SELECT unnest(?::VARCHAR[])) "
+            f"AND d.document_kind = 'message' AND ({visible.sql}) GROUP BY d.thread_id",
+            [thread_ids, *visible.parameters],
+        ).fetchall()
+    )
+    return {
+        document_id: replace(document, thread_size=sizes.get(document.thread_id or "", 0))
+        for document_id, document in documents.items()
+    }
+
+
+def _cited_chunks(
+    cursor: "DuckDBPyConnection", documents: Iterable[Document], citing: Predicate
+) -> dict[str, Document]:
+    chunks = {one.document_id: one for one in documents if one.document_kind is DocumentKind.FILE_CHUNK}
+    if not chunks:
+        return {}
+    rows = cursor.execute(
+        f"SELECT m.document_id, {COLUMNS} FROM {schema.DOCUMENT_MESSAGES} m "
+        f"JOIN {schema.DOCUMENTS} d ON d.document_id = m.message_id "
+        f"WHERE m.document_id IN (SELECT unnest(?::VARCHAR[])) AND ({citing.sql}) ORDER BY m.document_id, m.position",
+        [sorted(chunks), *citing.parameters],
+    ).fetchall()
+    cited: dict[str, Document] = {}
+    for row in rows:
+        cited.setdefault(row[0], _in_place_of(chunks[row[0]], row_document(row[1:])))
+    return cited
+
+
+def _in_place_of(chunk: Document, message: Document) -> Document:
+    return replace(
+        chunk,
+        channel_id=message.channel_id,
+        channel_name=message.channel_name,
+        author_id=message.author_id,
+        author_name=message.author_name,
+        ts_us=message.ts_us,
+        thread_id=message.thread_id,
+        thread_root_id=message.thread_root_id,
+        permalink=message.permalink,
+        metadata={**chunk.metadata, "message_id": message.document_id},
+    )
+
+
+def _parse_metadata(text: str | None) -> Mapping[str, object]:
+    if not text:
+        return {}
+    parsed = json.loads(text)
+    return parsed if isinstance(parsed, dict) else {}

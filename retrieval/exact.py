@@ -1,0 +1,61 @@
+"""The exact ranked list: documents that hold every identifier and quoted phrase of a query, verbatim."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from retrieval import schema
+from retrieval.filters import Predicate
+from retrieval.lexical import ranked_list
+from retrieval.models import RankedList, Retriever
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# Where another tool made the artifact, its lexical text holds the raw markup, URLs included.
+_OWN_TEXT: Final = "d.text_display"
+_FOREIGN_TEXT: Final = "(d.text_display || ' ' || d.text_lexical)"
+# What may stand beside an identifier without being a part of it; a dot only at a sentence's end.
+_BORDER_BEFORE: Final = r"(^|[^\p{L}\p{N}_.\-])"
+_BORDER_AFTER: Final = r"($|[^\p{L}\p{N}_.\-]|[.\-]($|[^\p{L}\p{N}_]))"
+
+
+def rank_exact(
+    cursor: "DuckDBPyConnection",
+    wanted: Sequence[str],
+    predicate: Predicate,
+    *,
+    limit: int,
+    own_text: bool,
+) -> RankedList:
+    """Return the documents that hold every string of *wanted*, case aside.
+
+    Order: how many stand at token borders, then how many stand in the same case, then BM25, then document_id. The
+    score is the number of strings at token borders plus that of strings in the same case, so 0 to 2 * n.
+
+    Args:
+        cursor: A cursor whose `lexical_scores` hold the query's scores.
+        wanted: Identifiers and phrases; none gives an empty list.
+        predicate: What a document must satisfy.
+        limit: How many at most.
+        own_text: Whether this project's builder made the texts.
+    """
+    if not wanted:
+        return RankedList(retriever=Retriever.EXACT, candidates=())
+    text = _OWN_TEXT if own_text else _FOREIGN_TEXT
+    contains = " AND ".join(f"contains(lower({text}), lower(CAST(? AS VARCHAR)))" for _ in wanted)
+    same_case = " + ".join("CAST(contains(text, CAST(? AS VARCHAR)) AS INTEGER)" for _ in wanted)
+    borders = " + ".join(
+        f"CAST(regexp_matches(text, '(?i){_BORDER_BEFORE}' || regexp_escape(CAST(? AS VARCHAR)) || '{_BORDER_AFTER}')"
+        " AS INTEGER)"
+        for _ in wanted
+    )
+    rows = cursor.execute(
+        f"WITH found AS MATERIALIZED (SELECT d.document_id, {text} AS text FROM {schema.DOCUMENTS} d "
+        f"WHERE {contains} AND ({predicate.sql})), "
+        f"graded AS (SELECT document_id, {borders} AS borders, {same_case} AS same_case FROM found) "
+        "SELECT document_id, CAST(borders + same_case AS DOUBLE) FROM graded "
+        "LEFT JOIN lexical_scores l USING (document_id) "
+        "ORDER BY borders DESC, same_case DESC, l.score DESC NULLS LAST, document_id LIMIT ?",
+        [*wanted, *predicate.parameters, *wanted, *wanted, limit],
+    ).fetchall()
+    return ranked_list(Retriever.EXACT, rows)

@@ -1,0 +1,104 @@
+"""DuckDB's full-text extension: loading it, making the index, and reading its tables.
+
+The extension comes from the wheel `duckdb-extension-fts`, never from the network. Searching reads the index's
+tables with SQL of our own; the macros that DuckDB stores in the file are used only as the reference of tests
+and `doctor --verify`, and only where their text is the known one, because a file could carry others.
+"""
+
+import importlib.resources
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from retrieval import schema
+from retrieval.errors import ArtifactInvalidError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# What DuckDB takes when a config does not say: letters only, so digits and `_` are not indexed.
+DEFAULT_IGNORE: Final = r"(\.|[^a-z])+"
+DEFAULT_STEMMER: Final = "porter"
+
+
+def extension_path() -> Path:
+    """Return the extension's file inside its installed wheel.
+
+    Raises:
+        ArtifactInvalidError: The wheel is not installed, or not for this DuckDB.
+    """
+    import duckdb_extension_fts  # noqa: PLC0415 - its absence is an error with a sentence, not at import
+
+    folder = importlib.resources.files(duckdb_extension_fts) / "extensions"
+    found = sorted(Path(str(folder)).glob("*/fts.duckdb_extension"))
+    if not found:
+        raise ArtifactInvalidError(
+            "The full-text extension is missing from the package duckdb-extension-fts.", check="fts_extension"
+        )
+    return found[-1]
+
+
+def load_fts(connection: "DuckDBPyConnection") -> None:
+    """Load the extension into *connection*'s database from the wheel's own file."""
+    escaped = str(extension_path()).replace("'", "''")
+    connection.execute(f"LOAD '{escaped}'")
+
+
+def create_index(connection: "DuckDBPyConnection") -> None:
+    """Index `text_lexical` of every document; the extension must be loaded."""
+    connection.execute(
+        f"PRAGMA create_fts_index('{schema.DOCUMENTS}', 'document_id', 'text_lexical', "
+        f"stemmer='{schema.FTS_STEMMER}', stopwords='{schema.FTS_STOPWORDS}', ignore='{schema.FTS_IGNORE}', "
+        "strip_accents=1, lower=1, overwrite=1)"
+    )
+
+
+def index_tokens(cursor: "DuckDBPyConnection", tokens: Sequence[str], config: Mapping[str, object]) -> tuple[str, ...]:
+    """Return *tokens* as an index made with *config* would hold them, distinct, in first-seen order.
+
+    DuckDB itself folds and splits, so that whatever `ignore` an artifact was made with is obeyed: with the
+    default one `E4392` becomes `e`, as it did when the index was made.
+    """
+    if not tokens:
+        return ()
+    text = " ".join(tokens)
+    expression = "CAST(? AS VARCHAR)"
+    if _flag(config, "strip_accents"):
+        expression = f"strip_accents({expression})"
+    if _flag(config, "lower"):
+        expression = f"lower({expression})"
+    row = cursor.execute(
+        f"SELECT string_split_regex(regexp_replace({expression}, ?, ' ', 'g'), '\\s+')",
+        [text, str(config.get("ignore", DEFAULT_IGNORE))],
+    ).fetchone()
+    pieces = [piece for piece in (row[0] if row else []) if piece]
+    stemmer = str(config.get("stemmer", DEFAULT_STEMMER))
+    if stemmer != "none" and pieces:
+        stemmed = cursor.execute("SELECT list_transform(?, x -> stem(x, ?))", [pieces, stemmer]).fetchone()
+        pieces = list(stemmed[0]) if stemmed else pieces
+    return tuple(dict.fromkeys(pieces))
+
+
+def indexes_digits(config: Mapping[str, object]) -> bool:
+    """Return whether an index made with *config* keeps digits and `_`; only white-space splitting does surely."""
+    ignore = str(config.get("ignore", DEFAULT_IGNORE))
+    return ignore == schema.FTS_IGNORE or ("0-9" in ignore and "^" in ignore) or r"\d" in ignore
+
+
+def config_json(analyzer_version: str) -> str:
+    """Return the `fts_config_json` of an index that `create_index` made."""
+    return json.dumps(
+        {
+            "stemmer": schema.FTS_STEMMER,
+            "stopwords": schema.FTS_STOPWORDS,
+            "ignore": schema.FTS_IGNORE,
+            "strip_accents": 1,
+            "lower": 1,
+            "analyzer": analyzer_version,
+        }
+    )
+
+
+def _flag(config: Mapping[str, object], name: str) -> bool:
+    return str(config.get(name, 1)).lower() in {"1", "true"}

@@ -1,0 +1,132 @@
+"""The lexical ranked list: BM25 exactly as DuckDB's `match_bm25` defines it.
+
+The index's tables are read with SQL of our own: score = sum over the query's distinct terms t of
+log10((N - df_t + 0.5) / (df_t + 0.5) + 1) * tf * (k + 1) / (tf + k * (1 - b + b * len / avgdl)), N, df and avgdl over
+the whole artifact, whatever the asker may see (docs/design.md says what that could reveal). Scores are rounded to 9
+decimals before they are compared, since `match_bm25` itself sums in no fixed order; ties go by document_id.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from retrieval import schema
+from retrieval.filters import Predicate
+from retrieval.fts import index_tokens
+from retrieval.models import Candidate, RankedList, Retriever
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+MAX_QUERY_TOKENS: Final = 64
+SCORE_DECIMALS: Final = 9
+
+_SCORES_SQL: Final = f"""
+CREATE TEMP TABLE lexical_scores AS
+WITH wanted AS (
+    SELECT termid, df FROM {schema.FTS_SCHEMA}.dict WHERE term IN (SELECT unnest(?::VARCHAR[]))
+), frequencies AS (
+    SELECT t.docid, t.termid, count(*) AS tf
+    FROM {schema.FTS_SCHEMA}.terms t WHERE t.termid IN (SELECT termid FROM wanted)
+    GROUP BY t.docid, t.termid
+), parts AS (
+    SELECT f.docid, f.termid,
+        log((((SELECT num_docs FROM {schema.FTS_SCHEMA}.stats) - w.df) + 0.5) / (w.df + 0.5) + 1)
+        * ((f.tf * (? + 1))
+           / (f.tf + (? * ((1 - ?) + (? * (s.len / (SELECT avgdl FROM {schema.FTS_SCHEMA}.stats))))))) AS part
+    FROM frequencies f JOIN wanted w USING (termid) JOIN {schema.FTS_SCHEMA}.docs s USING (docid)
+)
+SELECT s.name AS document_id, round(total.score, {SCORE_DECIMALS}) AS score
+FROM (SELECT docid, sum(part ORDER BY termid) AS score FROM parts GROUP BY docid) total
+JOIN {schema.FTS_SCHEMA}.docs s USING (docid)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryTerms:
+    """A query's terms with the archive's statistics.
+
+    Attributes:
+        tokens: Distinct, as the index holds them, at most 64.
+        idf: BM25's idf by token; a token that no document holds has that of df 0.
+        capped: Whether further tokens were left out.
+    """
+
+    tokens: tuple[str, ...]
+    idf: Mapping[str, float]
+    capped: bool
+
+
+def read_terms(cursor: "DuckDBPyConnection", words: Sequence[str], *, config: Mapping[str, object]) -> QueryTerms:
+    """Return what the index holds of a query's *words*.
+
+    Args:
+        cursor: A cursor of the artifact.
+        words: Tokens of this project's analyzer; for an artifact of another tool, the query's plain words, which
+            the artifact's own way of splitting then cuts.
+        config: The artifact's full-text options.
+    """
+    tokens = index_tokens(cursor, words, config)
+    kept = tokens[:MAX_QUERY_TOKENS]
+    return QueryTerms(tokens=kept, idf=_read_idf(cursor, kept), capped=len(tokens) > len(kept))
+
+
+def score_documents(cursor: "DuckDBPyConnection", tokens: Sequence[str]) -> None:
+    """Score every document that holds any of *tokens* into this cursor's temporary table `lexical_scores`."""
+    k, b = schema.BM25_K, schema.BM25_B
+    cursor.execute("DROP TABLE IF EXISTS lexical_scores")
+    cursor.execute(_SCORES_SQL, [list(tokens), k, k, b, b])
+
+
+def rank_lexical(
+    cursor: "DuckDBPyConnection", predicate: Predicate, *, limit: int, retriever: Retriever = Retriever.LEXICAL
+) -> RankedList:
+    """Return the best documents of `lexical_scores` that satisfy *predicate*, at most *limit*."""
+    rows = cursor.execute(
+        f"SELECT l.document_id, l.score FROM lexical_scores l JOIN {schema.DOCUMENTS} d USING (document_id) "
+        f"WHERE {predicate.sql} ORDER BY l.score DESC, l.document_id LIMIT ?",
+        [*predicate.parameters, limit],
+    ).fetchall()
+    return ranked_list(retriever, rows)
+
+
+def ranked_list(retriever: Retriever, rows: Sequence[tuple[str, float]]) -> RankedList:
+    """Return *rows* of (document_id, score), best first, as a ranked list."""
+    return RankedList(
+        retriever=retriever,
+        candidates=tuple(
+            Candidate(document_id=document_id, rank=rank, score=score)
+            for rank, (document_id, score) in enumerate(rows, start=1)
+        ),
+    )
+
+
+def coverage(cursor: "DuckDBPyConnection", terms: QueryTerms, document_id: str) -> float:
+    """Return the share of the query's idf that *document_id* holds, 0..1.
+
+    About 0.55 for a paraphrase's best document, 0.8 and more for a query made of the document's own words.
+    """
+    rows = cursor.execute(
+        f"SELECT DISTINCT q.term FROM {schema.FTS_SCHEMA}.docs s JOIN {schema.FTS_SCHEMA}.terms t USING (docid) "
+        f"JOIN {schema.FTS_SCHEMA}.dict q USING (termid) "
+        "WHERE s.name = ? AND q.term IN (SELECT unnest(?::VARCHAR[]))",
+        [document_id, list(terms.tokens)],
+    ).fetchall()
+    whole = math.fsum(terms.idf.values())
+    return math.fsum(terms.idf[row[0]] for row in rows) / whole if whole > 0 else 0.0
+
+
+def _read_idf(cursor: "DuckDBPyConnection", tokens: Sequence[str]) -> dict[str, float]:
+    count = cursor.execute(f"SELECT num_docs FROM {schema.FTS_SCHEMA}.stats").fetchone()
+    documents = int(count[0]) if count else 0
+    frequencies = dict(
+        cursor.execute(
+            f"SELECT term, df FROM {schema.FTS_SCHEMA}.dict WHERE term IN (SELECT unnest(?::VARCHAR[]))", [list(tokens)]
+        ).fetchall()
+    )
+    return {
+        token: math.log10((documents - df + 0.5) / (df + 0.5) + 1)
+        for token in tokens
+        for df in (frequencies.get(token, 0),)
+    }

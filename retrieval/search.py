@@ -1,0 +1,166 @@
+"""Searching: request -> visibility and filters -> retrievers -> fusion -> page -> hits."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval import schema
+from retrieval.analyzer import tokenize
+from retrieval.artifact import Artifact
+from retrieval.cursor import MAX_OFFSET, decode_cursor, encode_cursor
+from retrieval.documents import fetch_documents
+from retrieval.embedding import QueryEmbedder
+from retrieval.errors import EmbeddingModelError, FilterError, QueryTextError
+from retrieval.filters import place_predicate, validate_filters
+from retrieval.models import Document, Filters, FusedCandidate, Fusion, Hit, Mode, ResultPage, SearchRequest, Sort
+from retrieval.ranking import DEPTH, Ranker, Ranking
+from retrieval.routing import route_query
+from retrieval.timings import Stopwatch
+from retrieval.visibility import Visibility
+
+MAX_LIMIT: Final = 50
+# Nobody types more; what comes after it in a pasted log would only cost time.
+MAX_QUERY_CHARS: Final = 20_000
+
+
+def search_slack(
+    artifact: Artifact,
+    request: SearchRequest,
+    *,
+    visibility: Visibility,
+    embedder: QueryEmbedder | None,
+    fusion: Fusion = Fusion.RRF,
+) -> ResultPage:
+    """Return one page of what *request* asks for, of what *visibility* allows alone.
+
+    The same request over the same artifact always gives the same list, whatever the page size: ties go by
+    document_id, and hybrid mode folds threads over the whole list before paging.
+
+    Args:
+        artifact: Leased by the caller for the duration of the call.
+        request: What to search for. Without words, what satisfies its filters is listed by time.
+        visibility: What the asker may see; applied before ranking.
+        embedder: Gives the query's vector by the artifact's own model; None switches semantic search off.
+        fusion: How hybrid mode joins its lists.
+
+    Returns:
+        The page, with a cursor for the next one unless it is the last.
+
+    Raises:
+        QueryTextError: Neither a word to search for nor a filter.
+        FilterError: A filter or limit that cannot be applied.
+        CursorError: A cursor that cannot be continued; see its subclasses.
+        EmbeddingError: Semantic mode, and the query has no vector. Hybrid mode warns instead.
+        ArtifactReplacedError: The file was overwritten in place; nothing read from it is returned.
+        ArtifactReadError: DuckDB failed.
+
+    Thread-safe.
+    """
+    stopwatch = Stopwatch()
+    _validate(request)
+    info = artifact.info
+    offset = 0
+    if request.cursor is not None:
+        offset = decode_cursor(
+            request.cursor, artifact_id=info.artifact_id, request=request, visibility=visibility, fusion=fusion
+        )
+    scripts = info.embedding_spec.scripts if info.embedding_spec is not None else ()
+    route = route_query(request.text, request.filters.phrases, scripts=scripts)
+    with artifact.cursor() as cursor:
+        ranker = Ranker(artifact, cursor, request, route=route, visibility=visibility, stopwatch=stopwatch)
+        ranking = _rank(artifact, ranker, request, embedder=embedder, fusion=fusion, end=offset + request.limit)
+        chosen = ranking.candidates[offset : offset + request.limit]
+        with stopwatch.stage("rows"):
+            documents = fetch_documents(
+                cursor,
+                [one.document_id for one in chosen],
+                visible=place_predicate(Filters(), visibility),
+                citing=place_predicate(request.filters, visibility),
+                shares=schema.DOCUMENT_MESSAGES in info.capabilities,
+            )
+    artifact.check_unchanged()
+
+    def cursor_at(start: int) -> str:
+        return encode_cursor(start, artifact_id=info.artifact_id, request=request, visibility=visibility, fusion=fusion)
+
+    end = offset + len(chosen)
+    return ResultPage(
+        request=request,
+        route=route.query_class,
+        weights=ranking.weights,
+        artifact_id=info.artifact_id,
+        generation_id=info.generation_id,
+        built_at_us=info.built_at_us,
+        hits=_hits(chosen, documents, offset),
+        offset=offset,
+        next_cursor=cursor_at(end) if len(ranking.candidates) > end and end <= MAX_OFFSET else None,
+        previous_cursor=cursor_at(max(offset - request.limit, 0)) if offset > 0 else None,
+        warnings=ranking.warnings,
+        degraded=ranking.degraded,
+        timings_ms=stopwatch.milliseconds(),
+        terms=ranking.terms,
+    )
+
+
+def _validate(request: SearchRequest) -> None:
+    if not 1 <= request.limit <= MAX_LIMIT:
+        raise FilterError(f"A page holds 1 to {MAX_LIMIT} hits, not {request.limit}.")
+    validate_filters(request.filters)
+    if not request.text.strip():
+        if request.filters == type(request.filters)():
+            raise QueryTextError("There is nothing to search for: give a word, a phrase or a filter.")
+        return
+    if len(request.text) > MAX_QUERY_CHARS:
+        raise QueryTextError(f"The query is longer than {MAX_QUERY_CHARS:,} characters.")
+    if not tokenize(request.text):
+        raise QueryTextError("There is no word or number to search for in this query.")
+
+
+def _rank(
+    artifact: Artifact,
+    ranker: Ranker,
+    request: SearchRequest,
+    *,
+    embedder: QueryEmbedder | None,
+    fusion: Fusion,
+    end: int,
+) -> Ranking:
+    # One more than the page tells whether there is a next one.
+    limit = end + 1 if request.sort is Sort.RELEVANCE else DEPTH
+    if not request.text.strip():
+        return ranker.newest(limit=end + 1)
+    if request.mode is Mode.LEXICAL:
+        return ranker.lexical(limit=limit)
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed-query") as executor:
+        embedding = executor.submit(_embed, artifact, embedder, request.text)
+        if request.mode is Mode.SEMANTIC:
+            return ranker.semantic(embedding, limit=limit)
+        return ranker.hybrid(embedding, fusion=fusion)
+
+
+def _embed(artifact: Artifact, embedder: QueryEmbedder | None, text: str) -> NDArray[np.float32]:
+    if artifact.info.vector_count == 0:
+        raise EmbeddingModelError("This archive was built without vectors.")
+    if embedder is None:
+        raise EmbeddingModelError("No embedding model is set up.")
+    vector = embedder.embed_query(text)
+    if vector.shape != (artifact.info.dimensions,):
+        raise EmbeddingModelError(
+            f"The model gives {vector.shape[0]} numbers; this archive's vectors have {artifact.info.dimensions}."
+        )
+    return vector
+
+
+def _hits(chosen: tuple[FusedCandidate, ...], documents: dict[str, Document], offset: int) -> tuple[Hit, ...]:
+    return tuple(
+        Hit(
+            document=documents[one.document_id],
+            rank=rank,
+            score=one.score,
+            contributions=one.contributions,
+            more_in_thread=one.folded,
+        )
+        for rank, one in enumerate(chosen, start=offset + 1)
+    )

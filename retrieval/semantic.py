@@ -1,0 +1,38 @@
+"""The semantic ranked list: exact cosine against every allowed vector."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval import schema
+from retrieval.filters import Predicate
+from retrieval.lexical import ranked_list
+from retrieval.models import RankedList, Retriever
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+def rank_semantic(
+    cursor: "DuckDBPyConnection", query: NDArray[np.float32], predicate: Predicate, *, limit: int
+) -> RankedList:
+    """Return the documents nearest to *query* that satisfy *predicate*, at most *limit*.
+
+    The score is DuckDB's float32 `array_cosine_similarity`, higher is nearer; ties by document_id. No
+    approximation: every vector that the predicate leaves is compared.
+
+    Args:
+        cursor: A cursor of the artifact.
+        query: `(dims,)` float32, of the artifact's own length.
+        predicate: What a document must satisfy.
+        limit: How many at most.
+    """
+    dimensions = int(query.shape[0])
+    rows = cursor.execute(
+        f"SELECT v.document_id, array_cosine_similarity(v.embedding, ?::FLOAT[{dimensions}]) AS score "
+        f"FROM {schema.VECTORS} v JOIN {schema.DOCUMENTS} d USING (document_id) WHERE {predicate.sql} "
+        "ORDER BY score DESC, v.document_id LIMIT ?",
+        [query.tolist(), *predicate.parameters, limit],
+    ).fetchall()
+    return ranked_list(Retriever.SEMANTIC, rows)
