@@ -62,6 +62,9 @@ def parse_endpoint(url: str) -> EndpointAddress:
         raise EmbeddingUnavailableError("The embedding URL cannot be read as a URL.") from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise EmbeddingUnavailableError("The embedding URL must begin with http:// or https:// and a host.")
+    # httpx escapes what cannot stand in a host name instead of refusing it.
+    if "%" in parsed.host or not 1 <= (parsed.port or 80) <= 65_535 or parsed.port == 0:
+        raise EmbeddingUnavailableError("The embedding URL has a host name or port that cannot be.")
     path = parsed.path.rstrip("/")
     for ending, shape in ((OLLAMA_PATH, ReplyShape.OLLAMA), (OPENAI_PATH, ReplyShape.OPENAI)):
         if path.endswith(ending):
