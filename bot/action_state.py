@@ -89,9 +89,7 @@ class ExpiredStateError(StateError):
 
 
 class _Compact(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True, strict=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True, strict=True)
 
 
 class PageReference(_Compact):

@@ -1,15 +1,57 @@
 """A page of results as one Slack message."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bot.action_state import PageReference
-from bot.buttons import Signer
-from bot.elements import RenderedMessage, escaped, plain_text, section
-from retrieval.models import ResultPage
+from bot import texts
+from bot.action_state import PageReference, StateTooLargeError
+from bot.buttons import (
+    CONTEXT_ACTION,
+    MORE_ACTION,
+    NEW_SEARCH_ACTION,
+    NEXT_ACTION,
+    OPEN_ACTION,
+    PREVIOUS_ACTION,
+    THREAD_ACTION,
+    Signer,
+)
+from bot.citations import (
+    archive_freshness,
+    author_name,
+    bold_element,
+    channel_name,
+    citation,
+    file_words,
+    link_to,
+    time_element,
+)
+from bot.elements import (
+    Block,
+    RenderedMessage,
+    actions,
+    button,
+    characters,
+    context,
+    divider,
+    link_button,
+    mrkdwn,
+    plain_text,
+    section,
+)
+from bot.fallback import fallback_text
+from bot.limits import MESSAGE_BLOCKS, MESSAGE_CHARACTERS
+from bot.rich_text import Run, one_line, passage_runs, plain_words, rich_text_block
+from retrieval.identifiers import find_identifiers
+from retrieval.models import Hit, Mode, ResultPage, Retriever
+from retrieval.passages import make_passage
 
 HITS_PER_PAGE: Final = 5
+PASSAGE_CHARACTERS: Final = 300
+_UNDERSTOOD_CHARACTERS: Final = 400
+_NOTE_CHARACTERS: Final = 300
+_NOTES: Final = 6
+_LAST_OFFSET: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +69,8 @@ class ResultsView:
         workspace_url: From auth.test, for hits without a permalink; None where unknown.
         notices: Sentences of the bot to put first, such as why the results restarted.
         not_searched: Sentences for the last page: what was not looked at.
-        suggestions: Sentences for an answer without hits: what else to try, best first.
+        suggestions: Sentences for an answer without hits: what else to try, best first; where empty, they
+            are chosen by what was searched.
         with_more: Whether a hit has a More button.
     """
 
@@ -39,15 +82,263 @@ class ResultsView:
     cursor_at: Callable[[int], str]
     workspace_url: str | None = None
     notices: tuple[str, ...] = ()
-    not_searched: tuple[str, ...] = ()
+    not_searched: tuple[str, ...] = (texts.NOT_SEARCHED_PUBLIC_ONLY,)
     suggestions: tuple[str, ...] = ()
     with_more: bool = False
 
 
-def render_results(view: ResultsView) -> RenderedMessage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ShownHit:
+    """One hit as blocks, and the same in words."""
+
+    blocks: list[Block]
+    head: str
+    body: str
+    foot: str
+
+
+def render_results(view: ResultsView, *, budget: int = MESSAGE_CHARACTERS) -> RenderedMessage:
     """Return a page of results, or the answer that nothing was found.
 
-    A hit that does not fit any more is left for the next page, which Next then starts at.
+    A hit that does not fit any more is left for the next page, which Next then starts at; the first always
+    fits.
+
+    Args:
+        view: What to show.
+        budget: Characters of all texts together, at least 6,000.
+
+    Returns:
+        `shown` says how many hits stand in the message.
     """
-    text = escaped(view.understood)
-    return RenderedMessage(text=text, blocks=(section(plain_text(view.understood)),), shown=0)
+    if not view.page.hits:
+        return _nothing_found(view)
+    offered = [_shown_hit(view, hit) for hit in view.page.hits[:HITS_PER_PAGE]]
+    message = _with_hits(view, offered)
+    while len(offered) > 1 and not _fits(message, budget):
+        offered.pop()
+        message = _with_hits(view, offered)
+    return message
+
+
+def _fits(message: RenderedMessage, budget: int) -> bool:
+    return len(message.blocks) <= MESSAGE_BLOCKS and characters(message.blocks) <= budget
+
+
+def _with_hits(view: ResultsView, hits: Sequence[_ShownHit]) -> RenderedMessage:
+    first, last = view.page.offset + 1, view.page.offset + len(hits)
+    shown = texts.results_range(first, last)
+    notes = _notes([*view.notices, *_warnings(view.page)])
+    navigation, ending = _navigation(view, len(hits))
+    closing = _notes(ending)
+    blocks = [_first_line(view, shown), *_note_blocks(notes)]
+    for hit in hits:
+        blocks += [*hit.blocks, divider()]
+    blocks += [navigation, *_note_blocks(closing)]
+    text = fallback_text(
+        head=[f"{_understood(view)}: {shown}. {_summary(view)}.", *notes],
+        entries=[(hit.head, hit.body, hit.foot) for hit in hits],
+        tail=closing,
+    )
+    return RenderedMessage(text=text, blocks=tuple(blocks), shown=len(hits))
+
+
+def _nothing_found(view: ResultsView) -> RenderedMessage:
+    sentence = texts.END_OF_RESULTS if view.page.offset else texts.nothing_found(_understood(view))
+    attempts = _notes(view.suggestions or _default_suggestions(view.page))
+    notes = _notes([*view.notices, *_warnings(view.page)])
+    paragraph = "\n".join([sentence, *(f"• {attempt}" for attempt in attempts)])
+    closing = [texts.ABSENCE_IS_NO_PROOF, *_notes(view.not_searched)]
+    blocks = [
+        _first_line(view, texts.NO_RESULTS),
+        *_note_blocks(notes),
+        section(plain_text(paragraph)),
+        actions([_new_search_button(view)]),
+        *_note_blocks(closing),
+    ]
+    head = [sentence, f"{_summary(view)}.", *notes, *attempts, *closing]
+    return RenderedMessage(text=fallback_text(head=head), blocks=tuple(blocks), shown=0)
+
+
+def _understood(view: ResultsView) -> str:
+    return one_line(view.understood, maximum=_UNDERSTOOD_CHARACTERS) or texts.EVERYTHING
+
+
+def _first_line(view: ResultsView, shown: str) -> Block:
+    page = view.page
+    how = texts.mode_words(page.request.mode, page.route, degraded=page.degraded)
+    return context(
+        [
+            bold_element(_understood(view)),
+            plain_text(how),
+            plain_text(shown),
+            mrkdwn(archive_freshness(page.built_at_us, view.now_us)),
+        ]
+    )
+
+
+def _summary(view: ResultsView) -> str:
+    """Return mode and freshness in words, for screen readers."""
+    page = view.page
+    how = texts.mode_words(page.request.mode, page.route, degraded=page.degraded)
+    fresh = texts.freshness(texts.moment(page.built_at_us), texts.age(page.built_at_us, view.now_us))
+    return f"{texts.capitalised(how)}, {fresh}"
+
+
+def _shown_hit(view: ResultsView, hit: Hit) -> _ShownHit:
+    request = view.page.request
+    passage = make_passage(
+        hit.document.text,
+        terms=view.page.terms,
+        phrases=request.filters.phrases,
+        max_chars=PASSAGE_CHARACTERS,
+    )
+    runs = passage_runs(passage)
+    foot = _why_line(view.page, hit)
+    blocks = [_hit_line(hit), rich_text_block(runs)]
+    if foot:
+        blocks.append(context([plain_text(foot)]))
+    if buttons := _hit_buttons(view, hit):
+        blocks.append(actions(buttons))
+    return _ShownHit(blocks=blocks, head=f"{hit.rank}. {citation(hit.document)}", body=_spoken(runs), foot=foot)
+
+
+def _spoken(runs: Sequence[Run]) -> str:
+    return plain_words(runs) or texts.NO_TEXT
+
+
+def _hit_line(hit: Hit) -> Block:
+    document = hit.document
+    elements = [
+        bold_element(f"{hit.rank}. {author_name(document)}"),
+        plain_text(channel_name(document)),
+        time_element(document.ts_us),
+    ]
+    if document.thread_size > 1:
+        elements.append(plain_text(texts.thread_size(document.thread_size)))
+    if (file := file_words(document)) is not None:
+        elements.append(plain_text(file))
+    return context(elements)
+
+
+def _why_line(page: ResultPage, hit: Hit) -> str:
+    words = _exact_words(page, hit)
+    ordered = sorted(hit.contributions, key=lambda addend: addend.retriever is not Retriever.EXACT)
+    reasons = [
+        texts.rank_words(addend.retriever, addend.rank, exact_words=words) for addend in ordered if addend.rank > 0
+    ]
+    parts = [texts.why(reasons)] if reasons else []
+    if hit.more_in_thread > 0:
+        parts.append(texts.more_in_thread(hit.more_in_thread))
+    return " | ".join(parts)
+
+
+def _exact_words(page: ResultPage, hit: Hit) -> list[str]:
+    """Return up to three identifiers and phrases of the query that stand in the hit as they are."""
+    text = hit.document.text.casefold()
+    asked = dict.fromkeys([*page.request.filters.phrases, *find_identifiers(page.request.text)])
+    return [one_line(word, maximum=40) for word in asked if word.casefold() in text][:3]
+
+
+def _hit_buttons(view: ResultsView, hit: Hit) -> list[Block]:
+    document = hit.document
+    buttons = []
+    if (link := link_to(document, view.workspace_url)) is not None:
+        label = texts.of_result(texts.OPEN_IN_SLACK, hit.rank)
+        buttons.append(link_button(texts.OPEN_IN_SLACK, OPEN_ACTION, url=link, label=label))
+    try:
+        buttons.append(_expand_button(view, hit))
+        if view.with_more:
+            value = view.signer.more(document.document_id, back=view.here)
+            buttons.append(button(texts.MORE, MORE_ACTION, value=value, label=texts.of_result(texts.MORE, hit.rank)))
+    except StateTooLargeError:
+        # Only an id of more than a thousand characters gets here; the link still leads to the message.
+        return buttons
+    return buttons
+
+
+def _expand_button(view: ResultsView, hit: Hit) -> Block:
+    document = hit.document
+    if document.thread_id is not None and document.thread_size > 1:
+        value = view.signer.thread(document.thread_id, document.document_id, back=view.here)
+        label = texts.of_result(texts.EXPAND_THREAD, hit.rank)
+        return button(texts.EXPAND_THREAD, THREAD_ACTION, value=value, label=label)
+    value = view.signer.context(document.document_id, back=view.here)
+    return button(texts.CONTEXT, CONTEXT_ACTION, value=value, label=texts.of_result(texts.CONTEXT, hit.rank))
+
+
+def _navigation(view: ResultsView, shown: int) -> tuple[Block, list[str]]:
+    """Return the row of page buttons, and the sentences that go under it."""
+    previous, following = _previous_page(view), _next_page(view, shown)
+    buttons, sentences = [], []
+    try:
+        if previous is not None:
+            buttons.append(button(texts.PREVIOUS, PREVIOUS_ACTION, value=view.signer.page(previous)))
+        if following is not None:
+            buttons.append(button(texts.NEXT, NEXT_ACTION, value=view.signer.page(following)))
+    except StateTooLargeError:
+        sentences.append(texts.TOO_LONG_TO_PAGE)
+    if following is None:
+        more = _has_more(view, shown)
+        sentences += [texts.end_of_paging(_LAST_OFFSET)] if more else [texts.END_OF_RESULTS]
+        sentences += view.not_searched
+    return actions([*buttons, _new_search_button(view)]), sentences
+
+
+def _has_more(view: ResultsView, shown: int) -> bool:
+    return shown < len(view.page.hits) or view.page.next_cursor is not None
+
+
+def _next_page(view: ResultsView, shown: int) -> PageReference | None:
+    offset = view.page.offset + shown
+    if not _has_more(view, shown) or offset > _LAST_OFFSET:
+        return None
+    cursor = view.cursor_at(offset) if shown < len(view.page.hits) else view.page.next_cursor
+    return view.here.model_copy(update={"cursor": cursor, "offset": offset})
+
+
+def _previous_page(view: ResultsView) -> PageReference | None:
+    if view.page.offset == 0:
+        return None
+    offset = max(0, view.page.offset - HITS_PER_PAGE)
+    cursor = view.page.previous_cursor if offset else None
+    return view.here.model_copy(update={"cursor": cursor, "offset": offset})
+
+
+def _new_search_button(view: ResultsView) -> Block:
+    return button(texts.NEW_SEARCH, NEW_SEARCH_ACTION, value=view.signer.new_search(view.here.command))
+
+
+def _warnings(page: ResultPage) -> list[str]:
+    """Return the engine's warnings; a degraded answer says so even where the engine is silent about it."""
+    return [*([texts.DEGRADED] if page.degraded and not page.warnings else []), *page.warnings]
+
+
+def _default_suggestions(page: ResultPage) -> list[str]:
+    filters = page.request.filters
+    filtered = (
+        filters.channel_ids,
+        filters.author_ids,
+        filters.has,
+        filters.phrases,
+        filters.excluded_words,
+        filters.excluded_phrases,
+        filters.is_thread,
+        filters.start_ts_us is not None,
+        filters.end_ts_us is not None,
+    )
+    suggestions = [texts.TRY_WITHOUT_FILTERS] if any(filtered) else []
+    if page.request.mode is Mode.LEXICAL:
+        suggestions.append(texts.TRY_MEANING)
+    if page.request.mode is Mode.SEMANTIC:
+        suggestions.append(texts.TRY_KEYWORDS)
+    return [*suggestions, texts.TRY_FEWER_WORDS]
+
+
+def _notes(sentences: Sequence[str]) -> list[str]:
+    """Return each sentence once, on one line, at most six."""
+    lines = [one_line(sentence, maximum=_NOTE_CHARACTERS) for sentence in sentences]
+    return list(dict.fromkeys(line for line in lines if line))[:_NOTES]
+
+
+def _note_blocks(sentences: Sequence[str]) -> list[Block]:
+    return [context([plain_text("\n".join(sentences))])] if sentences else []

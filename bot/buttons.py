@@ -121,9 +121,7 @@ class Signer:
 
     def new_search(self, command: str | None = None) -> str:
         """Return the value that starts a new search, from `command` where that fits."""
-        state = NewSearchState(
-            user_id=self.user_id, team_id=self.team_id, expires_s=self.expires_s, command=command
-        )
+        state = NewSearchState(user_id=self.user_id, team_id=self.team_id, expires_s=self.expires_s, command=command)
         try:
             return encode_state(state, self.secret)
         except StateTooLargeError:

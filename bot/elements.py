@@ -3,11 +3,16 @@
 Everything here is pure. Archived text and names never become markup: they are plain text or escaped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+from bot.limits import text_length
 
 Block = dict[str, object]
 """A block, an element of one, or a composition object, as Slack's JSON has it."""
+
+_TEXT_KEYS: Final = frozenset({"text", "url", "alt_text", "accessibility_label"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +92,31 @@ def button(text: str, action_id: str, *, value: str, label: str | None = None) -
         value: The signed state.
         label: What a screen reader says instead, at most 75 characters; None to read the text.
     """
-    return {"type": "button", "text": plain_text(text), "action_id": action_id, "value": value} | (
-        {"accessibility_label": label} if label is not None else {}
-    )
+    return _button(text, action_id, {"value": value}, label)
 
 
 def link_button(text: str, action_id: str, *, url: str, label: str | None = None) -> Block:
     """Return a button that opens `url`; its press still has to be acked."""
-    return {"type": "button", "text": plain_text(text), "action_id": action_id, "url": url} | (
-        {"accessibility_label": label} if label is not None else {}
-    )
+    return _button(text, action_id, {"url": url}, label)
+
+
+def _button(text: str, action_id: str, more: Block, label: str | None) -> Block:
+    block: Block = {"type": "button", "text": plain_text(text), "action_id": action_id, **more}
+    if label is not None:
+        block["accessibility_label"] = label
+    return block
+
+
+def characters(content: object) -> int:
+    """Return how long all texts in blocks are together, as sent: escaped, in `text_length`'s units.
+
+    Texts are what a person may read or a link leads to; ids and signed values are not.
+    """
+    if isinstance(content, Mapping):
+        return sum(
+            text_length(value) if key in _TEXT_KEYS and isinstance(value, str) else characters(value)
+            for key, value in content.items()
+        )
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        return sum(characters(item) for item in content)
+    return 0

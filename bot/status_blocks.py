@@ -2,11 +2,41 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from bot.action_state import StateError
-from bot.buttons import Signer
-from bot.elements import RenderedMessage, escaped, plain_text, section
+from bot import texts
+from bot.action_state import (
+    ContextState,
+    ExpiredStateError,
+    MoreState,
+    PageReference,
+    PageState,
+    StateError,
+    StateTooLargeError,
+    ThreadState,
+)
+from bot.buttons import AGAIN_ACTION, NEW_SEARCH_ACTION, Signer
+from bot.citations import archive_freshness
+from bot.elements import (
+    Block,
+    RenderedMessage,
+    actions,
+    button,
+    context,
+    header,
+    mrkdwn,
+    plain_text,
+    section,
+)
+from bot.fallback import fallback_text
+from bot.rich_text import Run, cut, harmless, one_line, rich_text_block
+from retrieval.errors import QuerySyntaxError
 from retrieval.models import Mode
+
+_SENTENCE_CHARACTERS: Final = 2_000
+_NOTE_CHARACTERS: Final = 300
+_NOTES: Final = 8
+_COMMAND_CHARACTERS: Final = 2_500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,21 +77,63 @@ class StatusView:
 
 def render_help() -> RenderedMessage:
     """Return what can be typed, with examples, and what scores and ranks are not."""
-    return render_sentence("help")
+    paragraphs = [
+        "\n".join([texts.HELP_START, *texts.HELP_EXAMPLES]),
+        "\n".join([texts.HELP_NARROW, *_bulleted(texts.HELP_MODIFIERS)]),
+        "\n".join([texts.HELP_READING, texts.HELP_RANKS, texts.HELP_ABSENCE]),
+        "\n".join([texts.HELP_MORE, *_bulleted(texts.HELP_OTHERS)]),
+    ]
+    blocks = [header(texts.HELP_TITLE), *(section(mrkdwn(paragraph)) for paragraph in paragraphs)]
+    text = fallback_text(head=[texts.HELP_TITLE, *(_unmarked(paragraph) for paragraph in paragraphs)])
+    return RenderedMessage(text=text, blocks=tuple(blocks))
 
 
 def render_usage(reason: str | None = None) -> RenderedMessage:
     """Return a short usage for a command with nothing left to search.
 
     Args:
-        reason: A sentence to put first, or None.
+        reason: A sentence to put first, or None; literal.
     """
-    return render_sentence(reason or "usage")
+    usage = "\n".join([texts.USAGE_START, texts.USAGE_HELP])
+    first = _sentence(reason) if reason else None
+    blocks = [section(plain_text(first))] if first else []
+    blocks.append(section(mrkdwn(usage)))
+    text = fallback_text(head=[*([first] if first else []), _unmarked(usage)])
+    return RenderedMessage(text=text, blocks=tuple(blocks))
+
+
+def render_new_search(command: str | None = None) -> RenderedMessage:
+    """Return how to start a new search, with the last one to copy.
+
+    Args:
+        command: What was typed last, without the command's name; None where it is not known.
+    """
+    blocks = [section(mrkdwn(texts.NEW_SEARCH_START))]
+    head = [_unmarked(texts.NEW_SEARCH_START)]
+    last = cut(harmless(command or "").strip(), _COMMAND_CHARACTERS)
+    if last:
+        typed = f"{texts.COMMAND} {last}"
+        blocks.append(context([plain_text(texts.NEW_SEARCH_LAST)]))
+        blocks.append(rich_text_block([Run(typed, code=True, fenced=True)]))
+        head += [texts.NEW_SEARCH_LAST, typed]
+    return RenderedMessage(text=fallback_text(head=head), blocks=tuple(blocks))
 
 
 def render_status(view: StatusView) -> RenderedMessage:
     """Return the archive's age and the modes available; its size for admins only."""
-    return render_sentence(str(view.built_at_us))
+    if view.built_at_us is None:
+        return render_sentence(texts.STATUS_NO_ARCHIVE, notes=view.notices)
+    modes = [texts.mode_status(mode, works=mode in view.modes) for mode in Mode]
+    fresh = texts.capitalised(archive_freshness(view.built_at_us, view.now_us))
+    blocks = [
+        header(texts.STATUS_TITLE),
+        section(mrkdwn("\n".join([fresh, *_bulleted(modes)]))),
+    ]
+    spoken = texts.freshness(texts.moment(view.built_at_us), texts.age(view.built_at_us, view.now_us))
+    head = [texts.capitalised(spoken), *modes]
+    small = _notes([*_size_lines(view.size), *view.notices])
+    blocks += _note_blocks(small)
+    return RenderedMessage(text=fallback_text(head=[*head, *small]), blocks=tuple(blocks))
 
 
 def render_sentence(sentence: str, *, notes: Sequence[str] = ()) -> RenderedMessage:
@@ -69,10 +141,9 @@ def render_sentence(sentence: str, *, notes: Sequence[str] = ()) -> RenderedMess
 
     Args:
         sentence: What to say; literal.
-        notes: Further sentences, in small print.
+        notes: Further sentences, in small print; literal.
     """
-    del notes
-    return RenderedMessage(text=escaped(sentence), blocks=(section(plain_text(sentence)),))
+    return _answer(sentence, notes, [])
 
 
 def render_error(error: BaseException, *, signer: Signer, command: str | None = None) -> RenderedMessage:
@@ -83,19 +154,83 @@ def render_error(error: BaseException, *, signer: Signer, command: str | None = 
         signer: Makes the buttons' values.
         command: What was typed, to start the new search from; None where it is not known.
     """
-    del signer, command
-    return render_sentence(str(error))
+    hints = [texts.SYNTAX_HINT] if isinstance(error, QuerySyntaxError) else []
+    return _answer(texts.sentence_for(error), hints, [_new_search_button(signer, command)])
 
 
 def render_state_error(error: StateError, *, signer: Signer, now_s: int) -> RenderedMessage:
     """Return why a button did not work, with a way to a fresh search.
 
-    An expired button of the presser's own leads to the same search at its first page.
+    An expired button of the presser's own leads to the same search at its first page, counted from now.
 
     Args:
         error: What `decode_state` raised.
         signer: For the presser, with a new expiry.
-        now_s: Unix seconds of the press, unused where the button's own search is offered again.
+        now_s: Unix seconds of the press: `yesterday` in the offered search is counted from here.
     """
-    del signer, now_s
-    return render_sentence(str(error))
+    page = _expired_page(error)
+    buttons = [_new_search_button(signer, None if page is None else page.command)]
+    if page is not None:
+        buttons = [*_again_buttons(signer, page, now_s), *buttons]
+    return _answer(texts.sentence_for(error), (), buttons)
+
+
+def _expired_page(error: StateError) -> PageReference | None:
+    if not isinstance(error, ExpiredStateError):
+        return None
+    match error.state:
+        case PageState(page=page):
+            return page
+        case ThreadState(back=page) | ContextState(back=page) | MoreState(back=page):
+            return page
+        case _:
+            return None
+
+
+def _again_buttons(signer: Signer, page: PageReference, now_s: int) -> list[Block]:
+    fresh = page.first_page().model_copy(update={"now_s": now_s})
+    try:
+        return [button(texts.SEARCH_AGAIN, AGAIN_ACTION, value=signer.page(fresh))]
+    except StateTooLargeError:
+        return []
+
+
+def _new_search_button(signer: Signer, command: str | None) -> Block:
+    return button(texts.NEW_SEARCH, NEW_SEARCH_ACTION, value=signer.new_search(command))
+
+
+def _answer(sentence: str, notes: Sequence[str], buttons: Sequence[Block]) -> RenderedMessage:
+    said = _sentence(sentence)
+    small = _notes(notes)
+    blocks = [section(plain_text(said)), *_note_blocks(small)]
+    if buttons:
+        blocks.append(actions(buttons))
+    return RenderedMessage(text=fallback_text(head=[said, *small]), blocks=tuple(blocks))
+
+
+def _sentence(sentence: str) -> str:
+    return cut(harmless(sentence).strip(), _SENTENCE_CHARACTERS) or texts.SOMETHING_WRONG
+
+
+def _size_lines(size: ArchiveSize | None) -> list[str]:
+    if size is None:
+        return []
+    return [texts.archive_size(size.documents, size.vectors, size.file_bytes), size.artifact_id]
+
+
+def _notes(sentences: Sequence[str]) -> list[str]:
+    lines = [one_line(sentence, maximum=_NOTE_CHARACTERS) for sentence in sentences]
+    return [line for line in lines if line][:_NOTES]
+
+
+def _note_blocks(sentences: Sequence[str]) -> list[Block]:
+    return [context([plain_text("\n".join(sentences))])] if sentences else []
+
+
+def _bulleted(lines: Sequence[str]) -> list[str]:
+    return [f"• {line}" for line in lines]
+
+
+def _unmarked(paragraph: str) -> str:
+    """Return a paragraph of our own markup as plain words, for screen readers."""
+    return paragraph.replace("*", "").replace("`", "")

@@ -62,6 +62,10 @@ DEGRADED: Final = (
 )
 RESTARTED_NEW_ARCHIVE: Final = "The archive was renewed since that page, so the results start again from page 1."
 RESTARTED_VISIBILITY: Final = "What you can see has changed since that page, so the results start again from page 1."
+RESTARTED_UNDERSTANDING: Final = (
+    "That page no longer fits how your search is understood, so the results start again from page 1."
+)
+RESTARTED_EXPIRED: Final = "Those results were more than 30 minutes old, so here is page 1 of the same search, afresh."
 UNCONFIRMED_CHANNELS: Final = (
     "Slack did not confirm all of your channels just now, so only the confirmed ones were searched."
 )
@@ -69,6 +73,8 @@ TOO_LONG_TO_PAGE: Final = (
     "This search is too long to page through: a button cannot hold it. A shorter one can be paged."
 )
 TOO_LONG_TO_RETURN: Final = "This search is too long for a way back; run it again to see its results."
+NO_RESULTS: Final = "no results"
+EVERYTHING: Final = "everything"
 END_OF_RESULTS: Final = "That is the end of the results."
 ABSENCE_IS_NO_PROOF: Final = (
     "Nothing found here does not prove that nobody wrote it: it may be worded differently, lie in a"
@@ -84,8 +90,11 @@ TRY_KEYWORDS: Final = "Try mode:lexical, which looks for the words themselves."
 NEIGHBOURS: Final = (
     "Neighbouring messages are what else was written in the channel; they may belong to another discussion."
 )
+THREAD: Final = "Thread"
+AROUND_MESSAGE: Final = "A message and what stands around it"
 THE_HIT: Final = "this is the hit"
 THE_MESSAGE: Final = "this is the message"
+EMPTY_THREAD: Final = "There is nothing to show in this part of the thread."
 CUT_MESSAGE: Final = "cut here; open it in Slack for the rest"
 ROOT_MISSING: Final = "The thread's first message is not in the archive."
 
@@ -95,6 +104,7 @@ NOT_IN_ARCHIVE: Final = (
     "This message is not in the archive, or it is not one that I can show you."
     " A message written since the last archive is not there yet."
 )
+VIEW_NOT_OPENED: Final = "Slack did not let me open the window in time. Please choose “Show in archive” once more."
 ITS_THREAD: Final = "Its thread"
 ITS_NEIGHBOURS: Final = "Around it in the channel"
 
@@ -103,6 +113,53 @@ BUTTON_FORGED: Final = "I cannot read that button. Please search again."
 BUTTON_OLD: Final = "That button was made before I was updated. Please search again."
 BUTTON_FOREIGN: Final = "Those results were made for somebody else. Search for yourself and I show you yours."
 BUTTON_EXPIRED: Final = "Those results are more than 30 minutes old. Please search again."
+
+# Help, usage and status. The lines of help are Slack's markup, our own words only.
+HELP_TITLE: Final = "Search your Slack archive"
+HELP_START: Final = (
+    f"Type `{COMMAND}` and what you look for. Messages are found by their words and by their meaning."
+    " Only you see the answer."
+)
+HELP_EXAMPLES: Final = (
+    f"`{COMMAND} rate limit 429`",
+    f"`{COMMAND} why did the deploy fail in:#payments after:2026-03-01`",
+    f'`{COMMAND} "connection reset" from:@ada -staging`',
+)
+HELP_NARROW: Final = "*Narrow it down*, in any order"
+HELP_MODIFIERS: Final = (
+    "`in:#channel` only in that channel. Write it twice for two channels.",
+    "`from:@name` or `from:me` only from that person.",
+    "`on:` `during:` `after:` `before:` a day or period, in your time zone: `2026-03-01`, `last week`, `7d`.",
+    '`"exact words"` must be in the message. `-word` must not; `-in:` and `-from:` leave out a channel or a person.',
+    "`has:link` `has:file` `has:code` `is:thread`",
+    "`sort:newest` or `sort:oldest` instead of the best first.",
+    "`mode:lexical` looks for your words only, `mode:semantic` for their meaning only; without it, for both.",
+)
+HELP_READING: Final = "*Read the answer*"
+HELP_RANKS: Final = (
+    "Each result says why it stands where it does: “keyword #1” is first by its words, “meaning #4” fourth by its"
+    " meaning, “thread #2” second by the discussion around it, and “exact” holds your exact words."
+    " Ranks only put messages in order. A rank or score is not a probability, and a high one does not prove"
+    " that two messages mean the same."
+)
+HELP_ABSENCE: Final = (
+    "When nothing is found, that is no proof that nobody wrote it. The archive is made again and again; what was"
+    " written since the last time is not in it yet, and private channels and direct messages are not searched."
+)
+HELP_MORE: Final = "*More*"
+HELP_OTHERS: Final = (
+    "A message's own menu has *Show in archive*: its thread and what was written around it.",
+    f"`{COMMAND} status` says how fresh the archive is.",
+    f'To search for the word help or status itself, put it in quotes: `{COMMAND} "help"`.',
+    "The buttons under an answer work for 30 minutes.",
+)
+USAGE_START: Final = f"Type what you look for after the command, for example `{COMMAND} rate limit 429`."
+USAGE_HELP: Final = f"`{COMMAND} help` shows how to narrow a search down."
+NEW_SEARCH_START: Final = f"For a new search, type `{COMMAND}` and what you look for."
+NEW_SEARCH_LAST: Final = "Your last search, to copy and change:"
+STATUS_TITLE: Final = "The archive"
+NEW_ARCHIVE_REFUSED: Final = "A newer archive could not be used, so this one stays until a good one arrives."
+STATUS_NO_ARCHIVE: Final = "There is no archive to search at the moment."
 
 # Why somebody is not served; none of them says what exists.
 REFUSED_GUEST: Final = "Guest accounts cannot search the archive yet."
@@ -152,6 +209,7 @@ _SENTENCES: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (QueryTextError, NOTHING_TO_SEARCH),
     (StaleCursorError, RESTARTED_NEW_ARCHIVE),
     (CursorVisibilityError, RESTARTED_VISIBILITY),
+    (CursorError, BUTTON_OUTDATED_PAGE),
     (NotFoundError, NOT_FOUND),
     (EmbeddingError, MEANING_OFF),
     (ArtifactMissingError, NO_ARCHIVE),
@@ -171,20 +229,18 @@ def sentence_for(error: BaseException) -> str:
     Returns:
         One or two sentences; for an unknown error a general one.
     """
-    if isinstance(error, UnknownNameError):
-        return unknown_name(error.kind, error.name, suggestions=error.suggestions)
-    if isinstance(error, AmbiguousNameError):
-        return ambiguous_name(error.kind, error.name, matches=error.matches)
-    if isinstance(error, CursorRangeError):
-        return end_of_paging(error.maximum)
-    for kind, sentence in _SENTENCES:
-        if isinstance(error, kind):
-            return sentence
-    if isinstance(error, CursorError):
-        return BUTTON_OUTDATED_PAGE
-    if isinstance(error, RequestError):
-        return str(error) or SOMETHING_WRONG
-    return SOMETHING_WRONG
+    match error:
+        case UnknownNameError():
+            sentence = unknown_name(error.kind, error.name, suggestions=error.suggestions)
+        case AmbiguousNameError():
+            sentence = ambiguous_name(error.kind, error.name, matches=error.matches)
+        case CursorRangeError():
+            sentence = end_of_paging(error.maximum)
+        case _:
+            own = str(error) if isinstance(error, RequestError) else ""
+            known = (said for kind, said in _SENTENCES if isinstance(error, kind))
+            sentence = next(known, own or SOMETHING_WRONG)
+    return sentence
 
 
 def unknown_name(kind: str, name: str, *, suggestions: Sequence[str] = ()) -> str:
@@ -209,6 +265,16 @@ def too_many_searches(wait_s: float) -> str:
     """Return that this person searched too often, and when they can again."""
     seconds = max(1, round(wait_s))
     return f"That was a lot of searches at once. Please wait {seconds} {_plural(seconds, 'second')}."
+
+
+def how_to_search_again(command: str | None) -> str:
+    """Return how to start a new search, with the last one to copy; literal text.
+
+    Args:
+        command: What was typed last, without the command's name; None where it is not known.
+    """
+    start = NEW_SEARCH_START.replace("`", "")
+    return f"{start} {NEW_SEARCH_LAST} {COMMAND} {command}" if command else start
 
 
 def age(built_at_us: int, now_us: int) -> str:
@@ -240,6 +306,33 @@ def is_moment(ts_us: int) -> bool:
     return 0 < ts_us < 253_402_300_800_000_000
 
 
+def clock(ts_us: int) -> str:
+    """Return a time of day in UTC, for where Slack cannot show the reader's own zone."""
+    if not is_moment(ts_us):
+        return UNKNOWN_TIME
+    return f"{datetime.fromtimestamp(ts_us // 1_000_000, UTC):%H:%M} UTC"
+
+
+def freshness(time: str, age_words: str) -> str:
+    """Return how fresh the archive is, such as `archive of 14:00, 12 min ago`."""
+    return f"archive of {time}, {age_words}"
+
+
+def of_result(label: str, rank: int) -> str:
+    """Return what a screen reader says for a button of a hit, such as `Expand thread, result 3`."""
+    return f"{label}, result {rank}"
+
+
+def from_file(name: str) -> str:
+    """Return that a passage comes from a file; its name may be empty."""
+    return f"from the file {name}" if name else "from a file"
+
+
+def capitalised(sentence: str) -> str:
+    """Return a sentence with a capital first letter, the rest as it is."""
+    return sentence[:1].upper() + sentence[1:]
+
+
 def mode_words(mode: Mode, route: QueryClass, *, degraded: bool) -> str:
     """Return how was searched, such as `hybrid search, leaning on exact words`."""
     if degraded:
@@ -255,7 +348,7 @@ def results_range(first: int, last: int) -> str:
 def rank_words(retriever: Retriever, rank: int, *, exact_words: Sequence[str] = ()) -> str:
     """Return one reason why a hit stands where it does, such as `keyword #1` or `exact 429`."""
     if retriever is Retriever.EXACT:
-        return f"exact {', '.join(exact_words)}" if exact_words else f"exact #{rank}"
+        return f"exact {', '.join(exact_words)}" if exact_words else "exact match"
     return f"{_RETRIEVERS[retriever]} #{rank}"
 
 
@@ -267,6 +360,34 @@ def why(reasons: Sequence[str]) -> str:
 def more_in_thread(count: int) -> str:
     """Return that further hits stand in the same thread."""
     return f"{count} more in this thread"
+
+
+def mode_status(mode: Mode, *, works: bool) -> str:
+    """Return whether a mode works now, such as `Keyword search: available`."""
+    return f"{capitalised(_MODES[mode])}: {'available' if works else 'not available right now'}"
+
+
+def archive_size(documents: int, vectors: int, file_bytes: int | None) -> str:
+    """Return an archive's size for admins."""
+    size = "" if file_bytes is None else f", {file_bytes / 1_000_000:,.1f} MB"
+    return f"{documents:,} {_plural(documents, 'document')}, {vectors:,} found by meaning{size}"
+
+
+def thread_of(name: str) -> str:
+    """Return the headline of a thread, given who started it."""
+    return f"Thread by {name}"
+
+
+def in_channel(what: str, channel: str) -> str:
+    """Return a headline with its channel, such as `Thread by Mara Lind in #payments`."""
+    return f"{what} in {channel}"
+
+
+def messages_range(first: int, last: int, total: int) -> str:
+    """Return which messages of a thread are shown, such as `messages 11 to 20 of 34`."""
+    if first == last:
+        return f"message {first} of {total}"
+    return f"messages {first} to {last} of {total}"
 
 
 def thread_size(messages: int) -> str:
@@ -283,38 +404,6 @@ def position(number: int, total: int) -> str:
 def nothing_found(understood: str) -> str:
     """Return that a search found nothing, and what was searched."""
     return f"Nothing found for: {understood}"
-
-
-def understood(
-    text: str,
-    *,
-    channels: Sequence[str] = (),
-    people: Sequence[str] = (),
-    period: str | None = None,
-    conditions: Sequence[str] = (),
-    without: Sequence[str] = (),
-) -> str:
-    """Return how a command was understood, for the first line of its answer.
-
-    Args:
-        text: The words that are searched for; empty where filters stand alone.
-        channels: Names without `#`; any of them.
-        people: Names without `@`; any of them.
-        period: Such as `after 1 Mar 2026`.
-        conditions: Such as `with a link`, `in threads`, `newest first`.
-        without: What must not be there, as typed: `-word`, `#channel`, `@name`.
-    """
-    head = " ".join(
-        part
-        for part in (
-            text,
-            f"in {_listed([f'#{name}' for name in channels], 'or')}" if channels else "",
-            f"from {_listed([f'@{name}' for name in people], 'or')}" if people else "",
-        )
-        if part
-    )
-    parts = [head, period or "", *conditions, f"without {_listed(without, 'and')}" if without else ""]
-    return ", ".join(part for part in parts if part)
 
 
 def _listed(names: Sequence[str], word: str) -> str:
