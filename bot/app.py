@@ -1,0 +1,274 @@
+"""The composition root: puts the bot together from its settings, and starts and stops its parts in order."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import aiohttp
+import structlog
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.archive import Archive
+from bot.artifact_watch import ArtifactWatch
+from bot.audit import AuditEntry, AuditEvent, AuditFile
+from bot.connection import SocketConnection
+from bot.directory import NameSource
+from bot.envelopes import SeenEnvelopes
+from bot.guard import Guard
+from bot.listeners import register_listeners
+from bot.live_workspace import LiveWorkspace
+from bot.retrieval_pool import RetrievalPool
+from bot.services import Identity, Services
+from bot.settings import Settings
+from bot.visibility import AccessRules
+from bot.web_api import WebAPI
+from retrieval import ArtifactInfo, ArtifactStore, EmbedderFactory
+from retrieval.endpoint import EndpointOptions
+
+_log = structlog.get_logger(__name__)
+
+_SLACK_SECONDS: Final = 10
+# Of the ten seconds between SIGTERM and the end: acks under way, answers under way, then the files.
+_ACK_SECONDS: Final = 1.0
+_DRAIN_SECONDS: Final = 6.0
+
+
+class StartError(Exception):
+    """The bot cannot start; the sentence says what to look at."""
+
+
+class Bot:
+    """A running bot: made by `start_bot`, ended by `stop`. For one event loop.
+
+    Attributes:
+        services: The parts that listeners call.
+        connection: The Socket Mode connection.
+        notices: Sentences for whoever started it, such as that nothing of the archive fits the bot's team.
+    """
+
+    def __init__(
+        self,
+        *,
+        services: Services,
+        connection: SocketConnection,
+        store: ArtifactStore,
+        pool: RetrievalPool,
+        notices: tuple[str, ...],
+    ) -> None:
+        self.services = services
+        self.connection = connection
+        self.notices = notices
+        self._store = store
+        self._pool = pool
+
+    async def stop(self) -> None:
+        """Take no more work, finish what runs, and close everything; within ten seconds."""
+        _log.info("stopping", running=self.services.guard.running)
+        await self.connection.stop(seconds=_ACK_SECONDS)
+        self.services.watch.stop()
+        await self.services.guard.drain(seconds=_DRAIN_SECONDS)
+        self._pool.close()
+        self._store.close()
+        if self.services.audit is not None:
+            self.services.audit.write(AuditEntry(event=AuditEvent.STOP))
+            await asyncio.to_thread(self.services.audit.close)
+        _log.info("stopped")
+
+
+async def start_bot(
+    settings: Settings,
+    *,
+    clock: Callable[[], float] = time.time,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> Bot:
+    """Put the bot together, look for the archive once, connect to Slack, and serve.
+
+    Args:
+        settings: Checked settings; `artifacts` must be set.
+        clock: Tells the time, Unix seconds.
+        monotonic: A clock in seconds that never goes back.
+
+    Raises:
+        StartError: A setting is missing, or Slack does not accept the bot's token.
+        ConnectionRefusedBySlackError: Slack does not let the app connect.
+    """
+    if settings.artifacts is None:
+        raise StartError("SLACKQUERY_ARTIFACTS is not set.")
+    client = AsyncWebClient(
+        settings.slack_bot_token.get_secret_value(), base_url=settings.slack_api_url, timeout=_SLACK_SECONDS
+    )
+    identity = await _identify(client)
+    store = ArtifactStore(settings.artifacts, memory_mb=settings.memory_mb)
+    pool = RetrievalPool(workers=settings.workers, queue_limit=settings.queue_limit, user_limit=settings.user_limit)
+    services = _build_services(
+        settings, client=client, identity=identity, store=store, pool=pool, clock=clock, monotonic=monotonic
+    )
+    app = _build_app(client, identity, services)
+    await services.watch.check()
+    notices = _notices(services)
+    connection = SocketConnection(
+        app,
+        app_token=settings.slack_app_token.get_secret_value(),
+        seen=SeenEnvelopes(monotonic=monotonic),
+        monotonic=monotonic,
+    )
+    bot = Bot(services=services, connection=connection, store=store, pool=pool, notices=notices)
+    await _begin(bot)
+    return bot
+
+
+async def _begin(bot: Bot) -> None:
+    services = bot.services
+    try:
+        await bot.connection.start()
+    except BaseException:
+        await bot.stop()
+        raise
+    services.watch.start()
+    info = services.watch.state.info
+    if services.audit is not None:
+        services.audit.write(
+            AuditEntry(event=AuditEvent.START, artifact_id=info.artifact_id if info is not None else None)
+        )
+    _log.info("started", team_id=services.identity.team_id, artifact_id=info.artifact_id if info else None)
+
+
+async def _identify(client: AsyncWebClient) -> Identity:
+    """Return who the bot is: the one auth.test, so that no request has to wait for another."""
+    try:
+        answer = await client.auth_test()
+    except SlackApiError as exc:
+        raise StartError(f"Slack does not accept SLACK_BOT_TOKEN ({exc.response.get('error')}).") from exc
+    except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as exc:
+        raise StartError(f"Slack cannot be reached at SLACK_API_URL ({type(exc).__name__}).") from exc
+    url = str(answer.get("url") or "")
+    return Identity(
+        team_id=str(answer["team_id"]),
+        team_name=str(answer.get("team") or ""),
+        url=url if url.endswith("/") else url + "/",
+        bot_id=str(answer.get("bot_id") or ""),
+        bot_user_id=str(answer["user_id"]),
+        enterprise_id=str(answer["enterprise_id"]) if answer.get("enterprise_id") else None,
+    )
+
+
+def _build_services(
+    settings: Settings,
+    *,
+    client: AsyncWebClient,
+    identity: Identity,
+    store: ArtifactStore,
+    pool: RetrievalPool,
+    clock: Callable[[], float],
+    monotonic: Callable[[], float],
+) -> Services:
+    audit = _open_audit(settings, clock=clock)
+    workspace = LiveWorkspace(client, web_api=WebAPI(monotonic=monotonic), monotonic=monotonic)
+    embedders = EmbedderFactory(
+        settings.embedding_url,
+        settings.embedding_model,
+        options=EndpointOptions(query_seconds=settings.embedding_seconds),
+    )
+    archive = Archive(store, pool=pool, embedders=embedders, fusion=settings.fusion, monotonic=monotonic)
+    return Services(
+        identity=identity,
+        client=client,
+        workspace=workspace,
+        access=AccessRules(workspace, team_id=identity.team_id, workspace_ids=settings.workspace_ids_of),
+        names=NameSource(workspace),
+        archive=archive,
+        watch=_build_watch(settings, identity, store=store, archive=archive, audit=audit),
+        guard=Guard(audit=audit),
+        audit=audit,
+        workspace_ids=settings.workspace_ids_of,
+        fusion=settings.fusion,
+        state_key=settings.derive_key("button state"),
+        admins=settings.admins,
+        answer_seconds=settings.answer_seconds,
+        clock=clock,
+        monotonic=monotonic,
+    )
+
+
+def _open_audit(settings: Settings, *, clock: Callable[[], float]) -> AuditFile | None:
+    if settings.audit_dir is None:
+        return None
+    return AuditFile(
+        settings.audit_dir,
+        query_text=settings.audit_query_text,
+        key=settings.derive_key("audit"),
+        max_bytes=settings.audit_file_mb * 1_000_000,
+        keep_days=settings.audit_days,
+        clock=lambda: datetime.fromtimestamp(clock(), UTC),
+    )
+
+
+def _build_watch(
+    settings: Settings, identity: Identity, *, store: ArtifactStore, archive: Archive, audit: AuditFile | None
+) -> ArtifactWatch:
+    def on_swap(info: ArtifactInfo) -> None:
+        _log.info("archive_swapped", artifact_id=info.artifact_id, documents=info.document_count)
+        if notice := team_notice(info, identity, settings.workspace_ids_of(identity.team_id)):
+            _log.error("archive_of_another_team", notice=notice)
+        asyncio.get_running_loop().run_in_executor(None, archive.warm, info)
+        if audit is not None:
+            audit.write(AuditEntry(event=AuditEvent.SWAP, artifact_id=info.artifact_id))
+
+    def on_problem(problem: str) -> None:
+        _log.error("archive_not_usable", problem=problem)
+        if audit is not None:
+            audit.write(AuditEntry(event=AuditEvent.ERROR, reason="archive_not_usable"))
+
+    return ArtifactWatch(store, interval_seconds=settings.swap_check_seconds, on_swap=on_swap, on_problem=on_problem)
+
+
+def _build_app(client: AsyncWebClient, identity: Identity, services: Services) -> AsyncApp:
+    token = client.token
+
+    async def authorize() -> AuthorizeResult:
+        return AuthorizeResult(
+            enterprise_id=identity.enterprise_id,
+            team_id=identity.team_id,
+            bot_token=token,
+            bot_id=identity.bot_id,
+            bot_user_id=identity.bot_user_id,
+        )
+
+    # With a function of ours, Bolt asks Slack nothing before a listener runs: an auth.test that took three
+    # seconds would lose the first command.
+    app = AsyncApp(client=client, authorize=authorize, logger=logging.getLogger("slack_bolt"))
+    register_listeners(app, services)
+    return app
+
+
+def _notices(services: Services) -> tuple[str, ...]:
+    """Return what whoever starts the bot should know at once."""
+    state = services.watch.state
+    if state.info is None:
+        return (f"There is no archive to serve yet: {state.problem}",)
+    notice = team_notice(state.info, services.identity, services.workspace_ids(services.identity.team_id))
+    return (notice,) if notice is not None else ()
+
+
+def team_notice(info: ArtifactInfo, identity: Identity, workspace_ids: Sequence[str]) -> str | None:
+    """Return that nothing of an archive belongs to the bot's team, and what to set; None where some does.
+
+    Args:
+        info: The archive.
+        identity: The bot's.
+        workspace_ids: The archive's workspace ids that are this team's, by settings.
+    """
+    if not set(workspace_ids).isdisjoint(info.workspace_ids):
+        return None
+    held = ", ".join(info.workspace_ids) or "no workspace"
+    pair = f"{info.workspace_ids[0] if info.workspace_ids else 'WORKSPACE'}={identity.team_id}"
+    return (
+        f"Nothing in the archive belongs to the bot's team {identity.team_id}, so every search will be empty. "
+        f"The archive holds {held}; if that is the same workspace, set SLACKQUERY_TEAMS={pair}."
+    )

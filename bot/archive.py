@@ -1,0 +1,182 @@
+"""What listeners ask the engine, without blocking the event loop: each call leases the artifact in a pool thread."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import structlog
+
+from bot.retrieval_pool import RetrievalPool
+from retrieval import (
+    Artifact,
+    ArtifactInfo,
+    ArtifactStore,
+    EmbeddingError,
+    Fusion,
+    MessageContext,
+    Mode,
+    NotFoundError,
+    QueryEmbedder,
+    ResultPage,
+    SearchRequest,
+    Thread,
+    Visibility,
+    find_message_id,
+    get_slack_message,
+    get_slack_thread,
+    search_slack,
+)
+
+_log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+
+class EmbedderSource(Protocol):
+    """Gives the embedder that fits an artifact: `retrieval.EmbedderFactory`."""
+
+    def for_artifact(self, info: ArtifactInfo) -> QueryEmbedder:
+        """Return the embedder for queries over that artifact."""
+        ...
+
+
+class Archive:
+    """The engine as the bot uses it. Every call takes the asker, for the pool's limit, and a deadline.
+
+    All raise `PoolError` where the pool takes no more, `TimeoutError` at the deadline, `ArtifactMissingError`
+    where nothing serves, and what the engine's function of the same purpose raises. For one event loop.
+
+    Args:
+        store: Holds the current artifact.
+        pool: Runs the engine.
+        embedders: Gives the embedder that fits an artifact.
+        fusion: How hybrid mode joins its lists.
+        monotonic: A clock in seconds; deadlines are moments of it.
+    """
+
+    def __init__(
+        self,
+        store: ArtifactStore,
+        *,
+        pool: RetrievalPool,
+        embedders: EmbedderSource,
+        fusion: Fusion,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._pool = pool
+        self._embedders = embedders
+        self._fusion = fusion
+        self._monotonic = monotonic
+        self._without_embedder: str | None = None
+
+    async def search(
+        self, request: SearchRequest, *, asker: str, visibility: Visibility, deadline: float
+    ) -> ResultPage:
+        """Return one page of results; `retrieval.search_slack`."""
+
+        def work(artifact: Artifact) -> ResultPage:
+            embedder = self._embedder_for(artifact.info)
+            return search_slack(artifact, request, visibility=visibility, embedder=embedder, fusion=self._fusion)
+
+        return await self._run(work, asker=asker, deadline=deadline)
+
+    async def thread(
+        self,
+        thread_id: str,
+        *,
+        asker: str,
+        visibility: Visibility,
+        deadline: float,
+        limit: int,
+        offset: int | None = None,
+        around: str | None = None,
+    ) -> Thread:
+        """Return a part of a thread; `retrieval.get_slack_thread`."""
+        return await self._run(
+            lambda artifact: get_slack_thread(
+                artifact, thread_id, visibility=visibility, limit=limit, offset=offset, around=around
+            ),
+            asker=asker,
+            deadline=deadline,
+        )
+
+    async def message(
+        self,
+        document_id: str,
+        *,
+        asker: str,
+        visibility: Visibility,
+        deadline: float,
+        before: int,
+        after: int,
+    ) -> MessageContext:
+        """Return a message with its neighbours; `retrieval.get_slack_message`."""
+        return await self._run(
+            lambda artifact: get_slack_message(
+                artifact, document_id, visibility=visibility, context_before=before, context_after=after
+            ),
+            asker=asker,
+            deadline=deadline,
+        )
+
+    async def find_message(
+        self,
+        workspace_ids: tuple[str, ...],
+        *,
+        channel_id: str,
+        ts: str,
+        asker: str,
+        visibility: Visibility,
+        deadline: float,
+    ) -> str:
+        """Return the document id of a message of Slack's, in the first of these workspaces that holds it.
+
+        Raises:
+            NotFoundError: None does, or not for this asker.
+        """
+
+        def work(artifact: Artifact) -> str:
+            for workspace_id in workspace_ids:
+                try:
+                    return find_message_id(
+                        artifact, workspace_id=workspace_id, channel_id=channel_id, ts=ts, visibility=visibility
+                    )
+                except NotFoundError:
+                    continue
+            raise NotFoundError(kind="message", identifier=ts)
+
+        return await self._run(work, asker=asker, deadline=deadline)
+
+    async def info(self, *, asker: str, deadline: float) -> ArtifactInfo:
+        """Return what the current artifact is."""
+        return await self._run(lambda artifact: artifact.info, asker=asker, deadline=deadline)
+
+    def _embedder_for(self, info: ArtifactInfo) -> QueryEmbedder | None:
+        """Return the artifact's embedder, None where its model cannot be had here: keywords still answer."""
+        try:
+            return self._embedders.for_artifact(info)
+        except EmbeddingError as exc:
+            if info.artifact_id != self._without_embedder:
+                self._without_embedder = info.artifact_id
+                _log.warning("embedder_missing", artifact_id=info.artifact_id, reason=type(exc).__name__)
+            return None
+
+    def modes_of(self, info: ArtifactInfo) -> tuple[Mode, ...]:
+        """Return the modes that an artifact can be searched in here."""
+        return tuple(Mode) if self._embedder_for(info) is not None else (Mode.LEXICAL,)
+
+    def warm(self, info: ArtifactInfo) -> None:
+        """Load the artifact's model before the first search needs it; blocks, so not for the event loop."""
+        if (embedder := self._embedder_for(info)) is None:
+            return
+        try:
+            embedder.embed_query("warm up")
+        except EmbeddingError as exc:
+            _log.warning("embedder_not_answering", reason=type(exc).__name__)
+
+    async def _run(self, work: Callable[[Artifact], T], *, asker: str, deadline: float) -> T:
+        def leased() -> T:
+            with self._store.lease() as artifact:
+                return work(artifact)
+
+        return await self._pool.run(asker, leased, timeout_seconds=max(0.0, deadline - self._monotonic()))

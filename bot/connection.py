@@ -1,0 +1,164 @@
+"""The Socket Mode connection: each envelope taken once, and a new client where the old one does not recover."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import aiohttp
+import structlog
+from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_bolt.app.async_app import AsyncApp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.socket_mode.response import SocketModeResponse
+
+from bot.envelopes import SeenEnvelopes
+
+_log = structlog.get_logger(__name__)
+
+PING_SECONDS: Final = 5.0
+CHECK_SECONDS: Final = 2.0
+# The client reconnects by itself: at once after a refresh or a CLOSE, after a ping or two when the other end is
+# gone. What is still down after this long is not coming back.
+PATIENCE_SECONDS: Final = 20.0
+_CONNECT_SECONDS: Final = 15.0
+
+
+class ConnectionRefusedBySlackError(Exception):
+    """Slack does not let the app connect; the sentence says which setting to look at."""
+
+
+class _Handler(AsyncSocketModeHandler):
+    """Acks an envelope that came before without handing it to the app again."""
+
+    def __init__(self, app: AsyncApp, *, app_token: str, seen: SeenEnvelopes) -> None:
+        super().__init__(app, app_token, logger=logging.getLogger("slack_sdk"), ping_interval=PING_SECONDS)
+        self._seen = seen
+        self.pending = 0
+
+    async def connect(self) -> None:
+        """Connect; the client tries again until it is connected or closed."""
+        await self.connect_async()  # type: ignore[no-untyped-call] # the adapter publishes no types here.
+
+    async def close(self) -> None:
+        """Disconnect for good."""
+        await self.close_async()  # type: ignore[no-untyped-call] # the adapter publishes no types here.
+
+    async def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
+        event_id = req.payload.get("event_id") if req.type == "events_api" else None
+        if not self._seen.take(req.envelope_id, *([str(event_id)] if event_id else [])):
+            _log.info("envelope_repeated", envelope_type=req.type, retry=req.retry_attempt)
+            await client.send_socket_mode_response(SocketModeResponse(envelope_id=req.envelope_id))
+            return
+        self.pending += 1
+        try:
+            await super().handle(client, req)
+        finally:
+            self.pending -= 1
+
+
+class SocketConnection:
+    """Holds the bot's connection to Slack. For one event loop.
+
+    Args:
+        app: Gets every payload once.
+        app_token: The app-level token.
+        seen: Which envelopes came before.
+        monotonic: A clock in seconds.
+        sleep: Waits that many seconds.
+    """
+
+    def __init__(
+        self,
+        app: AsyncApp,
+        *,
+        app_token: str,
+        seen: SeenEnvelopes,
+        monotonic: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._app = app
+        self._app_token = app_token
+        self._seen = seen
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._handler: _Handler | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self.rebuilt = 0
+
+    async def start(self) -> None:
+        """Connect, and keep connected until `stop`.
+
+        Raises:
+            ConnectionRefusedBySlackError: The app-level token does not work, or Slack cannot be reached.
+        """
+        try:
+            answer = await self._app.client.apps_connections_open(app_token=self._app_token)
+        except SlackApiError as exc:
+            reason = exc.response.get("error")
+            raise ConnectionRefusedBySlackError(
+                f"Slack does not accept SLACK_APP_TOKEN for Socket Mode ({reason})."
+            ) from exc
+        except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as exc:
+            raise ConnectionRefusedBySlackError(f"Slack cannot be reached ({type(exc).__name__}).") from exc
+        self._handler = self._make_handler()
+        self._handler.client.wss_uri = str(answer["url"])
+        await self._handler.connect()
+        self._watch = asyncio.create_task(self._keep_connected())
+
+    async def is_connected(self) -> bool:
+        """Return whether pings are being answered now."""
+        return self._handler is not None and bool(await self._handler.client.is_connected())
+
+    async def stop(self, *, seconds: float) -> None:
+        """Take nothing more: wait for acks under way, then close; gives up waiting after that long."""
+        if self._watch is not None:
+            self._watch.cancel()
+        handler, self._handler = self._handler, None
+        if handler is None:
+            return
+        until = self._monotonic() + seconds
+        while handler.pending and self._monotonic() < until:
+            await self._sleep(0.01)
+        await _close(handler)
+
+    async def _keep_connected(self) -> None:
+        down_since: float | None = None
+        while True:
+            await self._sleep(CHECK_SECONDS)
+            if await self.is_connected():
+                down_since = None
+                continue
+            down_since = down_since if down_since is not None else self._monotonic()
+            if self._monotonic() - down_since >= PATIENCE_SECONDS:
+                await self._rebuild()
+                down_since = None
+
+    async def _rebuild(self) -> None:
+        """Put a new client in the place of one that does not recover: a closed client is never used again."""
+        old, new = self._handler, self._make_handler()
+        self.rebuilt += 1
+        _log.warning("connection_rebuilt", count=self.rebuilt)
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                await new.connect()
+        except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as exc:
+            _log.error("connection_not_rebuilt", reason=type(exc).__name__)
+            await _close(new)
+            return
+        self._handler = new
+        if old is not None:
+            await _close(old)
+
+    def _make_handler(self) -> _Handler:
+        return _Handler(self._app, app_token=self._app_token, seen=self._seen)
+
+
+async def _close(handler: _Handler) -> None:
+    try:
+        async with asyncio.timeout(2.0):
+            await handler.close()
+    except (aiohttp.ClientError, TimeoutError, OSError) as exc:
+        _log.warning("connection_not_closed", reason=type(exc).__name__)

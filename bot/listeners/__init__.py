@@ -1,0 +1,14 @@
+"""Bolt's listeners, one module a feature: each acks, and hands its work to the guard."""
+
+from slack_bolt.app.async_app import AsyncApp
+
+from bot.listeners import actions, commands, events, shortcuts
+from bot.services import Services
+
+
+def register_listeners(app: AsyncApp, services: Services) -> None:
+    """Register every listener; the catch-alls of `events` come last, because the first that fits takes it."""
+    commands.register(app, services)
+    actions.register(app, services)
+    shortcuts.register(app, services)
+    events.register(app, services)

@@ -1,0 +1,111 @@
+"""Presses of buttons: pages, threads, context, new search; in a message or in a modal."""
+
+import re
+from typing import Final
+
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from bot import texts
+from bot.action_state import (
+    ContextState,
+    ExpiredStateError,
+    ForeignStateError,
+    NewSearchState,
+    OldStateError,
+    PageState,
+    State,
+    StateError,
+    ThreadState,
+    decode_state,
+)
+from bot.answers import answer_context, answer_search, answer_thread, signer_for, view_thread
+from bot.audit import AuditEntry, AuditEvent
+from bot.buttons import CONTEXT_ACTION, NEW_SEARCH_ACTION, PAGE_ACTIONS, THREAD_ACTIONS
+from bot.guard import Request
+from bot.payloads import Body, Press
+from bot.reply import Reply
+from bot.services import Services
+from bot.status_blocks import render_state_error
+
+_ACTIONS: Final = (*PAGE_ACTIONS, *THREAD_ACTIONS, CONTEXT_ACTION, NEW_SEARCH_ACTION)
+
+
+def register(app: AsyncApp, services: Services) -> None:
+    """Register one listener for every button that carries state."""
+
+    async def answer(request: Request) -> None:
+        await answer_press(services, request)
+
+    @app.action(re.compile(rf"^({'|'.join(_ACTIONS)})$"))
+    async def handle_press(ack: AsyncAck, body: Body) -> None:
+        await ack()
+        services.guard.start(body, answer, reply=Reply.to_body(body, client=services.client))
+
+
+async def answer_press(services: Services, request: Request) -> None:
+    """Answer a press in the place it was made in; a button that cannot be acted on says why."""
+    action = Press.model_validate(request.body).action
+    try:
+        state = decode_state(
+            action.value,
+            services.state_key,
+            now_s=int(services.clock()),
+            user_id=request.asked.user_id,
+            team_id=request.asked.team_id,
+        )
+    except StateError as exc:
+        await _answer_unusable(services, request, exc)
+        return
+    await _act(services, request, state)
+
+
+async def _act(services: Services, request: Request, state: State) -> None:
+    """Do what an authentic state says."""
+    match state:
+        case PageState():
+            message = await answer_search(services, request, state.page.command, reference=state.page)
+        case ThreadState() if request.reply.is_in_view:
+            await request.reply.update_view(await view_thread(services, request, state))
+            return
+        case ThreadState():
+            message = await answer_thread(services, request, state)
+        case ContextState():
+            message = await answer_context(services, request, state)
+        case NewSearchState():
+            await request.reply.tell(texts.how_to_search_again(state.command))
+            return
+        case _:
+            raise OldStateError(version=state.kind)
+    await request.reply.show(message)
+
+
+async def _answer_unusable(services: Services, request: Request, error: StateError) -> None:
+    _keep_refusal(services, request, error)
+    if isinstance(error, ForeignStateError) or request.reply.is_in_view:
+        # Somebody else's results stay as they are.
+        await request.reply.tell(texts.sentence_for(error))
+        return
+    if isinstance(error, ExpiredStateError) and isinstance(error.state, PageState):
+        fresh = error.state.page.first_page()
+        message = await answer_search(
+            services, request, fresh.command, reference=fresh, notices=(texts.RESTARTED_EXPIRED,)
+        )
+        await request.reply.show(message)
+        return
+    signer = signer_for(services, request.asked)
+    await request.reply.show(render_state_error(error, signer=signer, now_s=int(services.clock())))
+
+
+def _keep_refusal(services: Services, request: Request, error: StateError) -> None:
+    if services.audit is not None:
+        services.audit.write(
+            AuditEntry(
+                event=AuditEvent.REFUSED,
+                request_id=request.request_id,
+                user_id=request.asked.user_id,
+                team_id=request.asked.team_id,
+                channel_id=request.asked.channel_id,
+                reason=type(error).__name__,
+            )
+        )

@@ -1,0 +1,45 @@
+"""`/slackquery`: a search, or one of the words that stand alone."""
+
+from typing import Final
+
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from bot import texts
+from bot.answers import admit, answer_search
+from bot.guard import Request
+from bot.payloads import Body, Command
+from bot.reply import Reply
+from bot.services import Services
+from bot.status import status_view
+from bot.status_blocks import render_help, render_status, render_usage
+
+HELP: Final = "help"
+STATUS: Final = "status"
+
+
+def register(app: AsyncApp, services: Services) -> None:
+    """Register the slash command."""
+
+    async def answer(request: Request) -> None:
+        await answer_command(services, request)
+
+    @app.command(texts.COMMAND)
+    async def handle_command(ack: AsyncAck, body: Body) -> None:
+        await ack()
+        services.guard.start(body, answer, reply=Reply.to_body(body, client=services.client))
+
+
+async def answer_command(services: Services, request: Request) -> None:
+    """Answer a slash command: `help` and `status` as the whole text, nothing, or a search."""
+    text = Command.model_validate(request.body).text.strip()
+    word = text.casefold()
+    if word == HELP:
+        await request.reply.show(render_help())
+    elif word == STATUS:
+        await admit(services, request.asked)
+        await request.reply.show(render_status(await status_view(services, user_id=request.asked.user_id)))
+    elif not text:
+        await request.reply.show(render_usage())
+    else:
+        await request.reply.show(await answer_search(services, request, text))
