@@ -42,7 +42,8 @@ CREATE TABLE FILE (ID TEXT NOT NULL, CHUNK_ID INTEGER NOT NULL, LOAD_DTTM TIMEST
   MESSAGE_ID INTEGER, THREAD_ID INTEGER, IDX INTEGER NOT NULL, MODE TEXT NOT NULL, FILENAME TEXT, URL TEXT,
   DATA BLOB NOT NULL, PRIMARY KEY (ID, CHUNK_ID));
 CREATE TABLE WORKSPACE (ID INTEGER PRIMARY KEY, CHUNK_ID INTEGER NOT NULL, LOAD_DTTM TIMESTAMP, TEAM TEXT NOT NULL,
-  USERNAME TEXT, TEAM_ID TEXT NOT NULL, USER_ID TEXT NOT NULL, ENTERPRISE_ID TEXT, URL TEXT NOT NULL, DATA BLOB NOT NULL);
+  USERNAME TEXT, TEAM_ID TEXT NOT NULL, USER_ID TEXT NOT NULL, ENTERPRISE_ID TEXT, URL TEXT NOT NULL,
+  DATA BLOB NOT NULL);
 """
 
 
@@ -163,7 +164,8 @@ class ExportFactory:
                 "INSERT INTO CHUNK (ID, UNIX_TS, SESSION_ID, TYPE_ID) VALUES (?, 0, 1, ?)", (chunk, kind)
             )
         connection.execute(
-            "INSERT INTO WORKSPACE (CHUNK_ID, TEAM, TEAM_ID, USER_ID, URL, DATA) VALUES (1, 'Example', ?, 'U1', ?, '{}')",
+            "INSERT INTO WORKSPACE (CHUNK_ID, TEAM, TEAM_ID, USER_ID, URL, DATA) "
+            "VALUES (1, 'Example', ?, 'U1', ?, '{}')",
             (self._team_id or "T0", url),
         )
         for index, user in enumerate(self._users):
@@ -206,7 +208,8 @@ def _write_messages(
             is_broadcast = message.get("subtype") == "thread_broadcast"
             if (kind == 1) == is_reply or (kind == 0 and is_broadcast):
                 connection.execute(
-                    "INSERT INTO MESSAGE (ID, CHUNK_ID, CHANNEL_ID, TS, THREAD_TS, IDX, TXT, DATA) VALUES (?,?,?,?,?,?,?,?)",
+                    "INSERT INTO MESSAGE (ID, CHUNK_ID, CHANNEL_ID, TS, THREAD_TS, IDX, TXT, DATA) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     (int(ts.replace(".", "")), chunk, channel, ts, thread, index, message.get("text"), _json(message)),
                 )
     return first_chunk + 2
