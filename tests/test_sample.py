@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from localslack.workspace import load_workspace
+
 SAMPLE = Path(__file__).parent.parent / "localslack" / "sample"
 EXPORT = SAMPLE / "export"
 LISTS = ("channels", "groups", "dms", "mpims")
@@ -227,6 +229,12 @@ def test_channels_agree_between_the_export_and_the_workspace_description() -> No
             assert sorted(channel["members"]) == sorted(entry["members"])
             assert channel["is_archived"] == entry.get("is_archived", False)
     assert described == {}
+
+
+def test_the_local_slack_accepts_the_workspace_description() -> None:
+    workspace = load_workspace(SAMPLE / "workspace.json")
+    assert workspace.team.id == "T0LINDWERK"
+    assert len(workspace.channels) == len(conversations())
 
 
 def test_the_cast_has_every_kind_of_account() -> None:
