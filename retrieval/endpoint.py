@@ -23,6 +23,9 @@ QUERY_SECONDS: Final = 5.0
 DOCUMENT_SECONDS: Final = 60.0
 BATCH_TEXTS: Final = 64
 BATCH_CHARACTERS: Final = 48_000
+# About 2,000 tokens, which is what Ollama reads by default. Ollama cuts longer texts itself; vLLM, TEI and
+# llama.cpp refuse them, and one long message would then stop a whole build.
+TEXT_CHARACTERS: Final = 8_000
 REPLY_BYTES: Final = 64 * 1024 * 1024
 
 # Time that a caller grants beyond the limit for the cancelled exchange to say what it was waiting for.
@@ -59,6 +62,7 @@ class EndpointOptions:
         document_seconds: The same for one batch of documents.
         batch_texts: Documents in one request, at most.
         batch_characters: Characters in one request, at most, a single longer document aside.
+        text_characters: Leading characters of a text that are sent; more is cut.
         transport: Stands in for the network; names are still resolved and addresses still checked.
         resolve: Turns a host name and port into addresses.
     """
@@ -68,6 +72,7 @@ class EndpointOptions:
     document_seconds: float = DOCUMENT_SECONDS
     batch_texts: int = BATCH_TEXTS
     batch_characters: int = BATCH_CHARACTERS
+    text_characters: int = TEXT_CHARACTERS
     transport: httpx.AsyncBaseTransport | None = None
     resolve: Resolver = resolve_host
 
@@ -128,7 +133,7 @@ class EndpointEmbedder:
             EmbeddingInvalidError: The answer cannot be the vectors of these texts.
         """
         parts = [
-            self._embed([self.spec.document_prefix + text for text in batch], self._options.document_seconds)
+            self._embed(batch, prefix=self.spec.document_prefix, seconds=self._options.document_seconds)
             for batch in self._batches(texts)
         ]
         if not parts:
@@ -142,7 +147,7 @@ class EndpointEmbedder:
             EmbeddingUnavailableError: Refused, timed out, an HTTP error or a redirect.
             EmbeddingInvalidError: The answer cannot be a vector of this model.
         """
-        vectors = self._embed([self.spec.query_prefix + text], self._options.query_seconds)
+        vectors = self._embed([text], prefix=self.spec.query_prefix, seconds=self._options.query_seconds)
         return np.array(vectors[0])
 
     def _batches(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -152,12 +157,18 @@ class EndpointEmbedder:
             if position > start and (full or characters + len(text) > self._options.batch_characters):
                 yield texts[start:position]
                 start, characters = position, 0
-            characters += len(text)
+            characters += min(len(text), self._options.text_characters)
         if start < len(texts):
             yield texts[start:]
 
-    def _embed(self, inputs: Sequence[str], seconds: float) -> NDArray[np.float32]:
-        rows = request_rows(self._address, inputs, model=self.spec.model, seconds=seconds, options=self._options)
+    def _embed(self, texts: Sequence[str], *, prefix: str, seconds: float) -> NDArray[np.float32]:
+        rows = request_rows(
+            self._address,
+            [prefix + text[: self._options.text_characters] for text in texts],
+            model=self.spec.model,
+            seconds=seconds,
+            options=self._options,
+        )
         return fit_vectors(rows, spec=self.spec, source=str(self._address))
 
 

@@ -33,7 +33,7 @@ _SENTENCE: Final = "Represent this sentence for searching relevant passages: "
 _SENTENCE_ZH: Final = "为这个句子生成表示以用于检索相关文章："
 _INSTRUCT: Final = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 
-# Source: the models' cards, and mteb's model registry (mteb/models/{nomic,e5,bge,mxbai,arctic,google,qwen}_models).
+# Sources: the models' cards on Hugging Face, and mteb's registry for those that it lists.
 KNOWN_MODELS: Final = (
     KnownModel("nomic-embed-text", 768, *NOMIC_PREFIXES, _LATIN),
     KnownModel("nomic-embed-text-v2-moe", 768, *NOMIC_PREFIXES),

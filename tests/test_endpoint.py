@@ -104,6 +104,14 @@ def test_documents_are_sent_in_batches_by_characters_and_a_longer_one_goes_alone
     assert service.texts == [f"search_document: {text}" for text in texts]
 
 
+def test_a_long_text_is_cut_because_some_services_refuse_it() -> None:
+    service = FakeService()
+
+    embedder_for(service, text_characters=10).embed_documents(["0123456789abc", "short"])
+
+    assert service.texts == ["search_document: 0123456789", "search_document: short"]
+
+
 def test_no_documents_need_no_request() -> None:
     service = FakeService()
 
@@ -284,7 +292,7 @@ def test_a_real_server_answers_in_both_shapes_alike() -> None:
 def test_the_other_address_of_a_name_is_tried_when_the_first_refuses() -> None:
     """`localhost` is often ::1 and 127.0.0.1, and a service may listen on one only."""
     with FakeEndpoint() as endpoint:
-        options = EndpointOptions(resolve=lambda host, port: ["127.0.0.2", "127.0.0.1"])
+        options = EndpointOptions(resolve=lambda host, port: ["::1", "127.0.0.1"])
         url = endpoint.ollama_url.replace("127.0.0.1", "localhost")
 
         vector = EndpointEmbedder(parse_endpoint(url), SPEC, options=options).embed_query("x")
