@@ -1,0 +1,373 @@
+/** The page as a whole: what is shown, who is acting, and what happens when something changes. */
+
+import { ApiError, ask, LiveFeed } from "./api.js";
+import { ChannelView } from "./channelview.js";
+import { Composer, suggestCommands, usageHint } from "./composer.js";
+import { channelTitle, personName } from "./context.js";
+import { el, fill, icon } from "./dom.js";
+import { HomeTab } from "./home.js";
+import { menuButton } from "./menu.js";
+import { Modals } from "./modals.js";
+import { Notices } from "./notices.js";
+import { Sidebar } from "./sidebar.js";
+import { ThreadPanel } from "./thread.js";
+import { Values } from "./values.js";
+import { readChannels, readPeople } from "./workspace.js";
+
+const ACTING_KEY = "localslack-acting-as";
+const PLACE_KEY = "localslack-place";
+const byId = (id) => document.getElementById(id);
+
+/** Wires the parts together; one per page. */
+export class App {
+  /**
+   * @param {object} workspace Answer of /page/api/workspace.
+   * @param {Record<string, string>} emoji
+   */
+  constructor(workspace, emoji) {
+    this.team = workspace.team;
+    this.app = workspace.app;
+    this.people = readPeople(workspace.people);
+    this.emoji = emoji;
+    this.channels = new Map();
+    this.unread = new Set();
+    this.entries = new Map();
+    this.drafts = new Map();
+    this.channelId = null;
+    this.atHome = false;
+    const stored = sessionStorage.getItem(ACTING_KEY);
+    this.me = this.people.has(stored) ? stored : workspace.acting_user_id;
+    this.makeParts();
+  }
+
+  makeParts() {
+    this.notices = new Notices(byId("notices"));
+    this.sidebar = new Sidebar({
+      root: byId("sidebar"), onChannel: (id) => this.openChannel(id), onHome: () => this.openHome(), onActingAs: (id) => this.actAs(id),
+    });
+    this.view = new ChannelView(byId("channel"), this);
+    this.thread = new ThreadPanel(byId("thread"), this);
+    this.home = new HomeTab(byId("home"), this);
+    this.modals = new Modals({
+      context: () => this.context(),
+      act: (view, action, values) => this.attempt("action", { view_id: view.id, action, values: values.toJSON() }),
+      submit: (view, values) => this.attempt("submit", { view_id: view.id, values: values.toJSON() }),
+      close: (view, all) => this.attempt("close", { view_id: view.id, all }),
+    });
+    this.composer = new Composer({
+      label: "Message", onSend: (text) => this.say(text, null), extra: this.shortcutButton(),
+      suggest: (text) => suggestCommands(text, this.app.commands, this.globalShortcuts()),
+      hintFor: (text) => usageHint(text, this.app.commands),
+    });
+    byId("composer").append(this.composer.root);
+    byId("sidebar-toggle").append(icon("menu"));
+    byId("sidebar-toggle").addEventListener("click", () => this.toggleSidebar());
+    document.addEventListener("keydown", (event) => event.key === "Escape" && !event.defaultPrevented && this.onEscape());
+  }
+
+  /** Show the page for the acting person; what was ephemeral before this load is gone, as at Slack. */
+  async start() {
+    byId("team-name").textContent = this.team.name;
+    document.title = this.team.name;
+    await ask("reload", { body: { user: this.me } });
+    await this.enter(sessionStorage.getItem(PLACE_KEY));
+  }
+
+  async enter(place) {
+    this.feed?.close();
+    await this.loadChannels();
+    this.feed = new LiveFeed(this.me, {
+      onChange: (change) => this.onChange(change),
+      onStatus: (connected, again) => this.onStatus(connected, again),
+    });
+    await this.loadViews();
+    if (place === "home" && this.app.has_home) await this.openHome();
+    else await this.openChannel(this.channels.has(place) ? place : this.firstChannel());
+  }
+
+  firstChannel() {
+    const all = [...this.channels.values()].filter((one) => !one.isArchived);
+    const mine = all.filter((one) => one.isMember && (one.kind === "public" || one.kind === "private"));
+    return (mine.find((one) => one.name === "general") ?? mine[0] ?? all[0])?.id ?? null;
+  }
+
+  /** @returns {import("./context.js").Context} */
+  context() {
+    return {
+      teamUrl: this.team.url, me: this.me, zone: this.people.get(this.me)?.tz ?? "UTC", now: () => Date.now() / 1000,
+      people: this.people, channels: this.channels, emoji: this.emoji,
+      openPermalink: (link) => this.openPermalink(link), openChannel: (id) => this.openChannel(id),
+    };
+  }
+
+  messageActions() {
+    return {
+      openThread: (message) => this.thread.open(message),
+      menuItems: (message) => this.menuItems(message),
+      surface: (message) => this.surface(message),
+    };
+  }
+
+  surface(message) {
+    const key = `${this.me} ${message.channel_id} ${message.ts}`;
+    if (!this.entries.has(key)) this.entries.set(key, new Values());
+    const values = this.entries.get(key);
+    const place = { channel: message.channel_id, ts: message.ts, thread_ts: message.thread_ts };
+    return {
+      ctx: this.context(), kind: "message", values, errors: {},
+      dispatch: async (action) => {
+        const sentence = await this.attempt("action", { ...place, action, values: values.toJSON() });
+        this.showFailure(message, sentence);
+        return sentence === null;
+      },
+    };
+  }
+
+  showFailure(message, sentence) {
+    for (const place of [this.view, this.thread]) {
+      place.list.setFailure(message.ts, sentence);
+      place.draw();
+    }
+  }
+
+  /** Do something as the acting person; answers a sentence when it failed, else null. */
+  async attempt(path, body) {
+    try {
+      const answer = await ask(path, { body: { user: this.me, ...body } });
+      return answer.ok ? null : (answer.error?.text ?? "Something went wrong.");
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return error.message;
+    }
+  }
+
+  async say(text, threadTs, notices = this.notices) {
+    notices.clear();
+    const sentence = await this.attempt("say", { channel: this.channelId, text, thread_ts: threadTs });
+    if (sentence) notices.show(sentence);
+    return sentence === null;
+  }
+
+  globalShortcuts() {
+    return this.app.shortcuts.filter((one) => one.type === "global").map((one) => ({
+      name: one.name, description: one.description, run: () => this.runShortcut({ callback_id: one.callback_id }),
+    }));
+  }
+
+  async runShortcut(body) {
+    this.notices.clear();
+    const sentence = await this.attempt("shortcut", body);
+    if (sentence) this.notices.show(sentence);
+  }
+
+  shortcutButton() {
+    const items = () => this.globalShortcuts().map((one) => ({
+      label: one.name, detail: one.description, group: this.app.name, onSelect: one.run,
+    }));
+    return this.app.shortcuts.some((one) => one.type === "global") ? menuButton({ label: "Shortcuts", icon: "bolt", items }) : null;
+  }
+
+  menuItems(message) {
+    const own = [
+      { label: "Copy link", onSelect: () => this.copyLink(message) },
+    ];
+    const shortcuts = this.app.shortcuts.filter((one) => one.type === "message").map((one) => ({
+      label: one.name, detail: one.description, group: this.app.name,
+      onSelect: () => this.runShortcut({ callback_id: one.callback_id, channel: message.channel_id, ts: message.ts, thread_ts: message.thread_ts }),
+    }));
+    return [...own, ...shortcuts];
+  }
+
+  async copyLink(message) {
+    const link = `${this.team.url}archives/${message.channel_id}/p${message.ts.replace(".", "")}`;
+    try {
+      await navigator.clipboard.writeText(link);
+      this.announce("Link copied");
+    } catch (error) {
+      if (!(error instanceof DOMException)) throw error;
+      this.notices.show(link, { kind: "info" });
+    }
+  }
+
+  // What is shown.
+
+  async loadChannels() {
+    const answer = await ask("channels", { query: { user: this.me } });
+    this.channels = readChannels(answer.channels);
+  }
+
+  async loadViews() {
+    const answer = await ask("views", { query: { user: this.me } });
+    this.homeView = answer.home;
+    this.modals.show(answer.views);
+  }
+
+  async openChannel(id, { around = null } = {}) {
+    this.keepDraft();
+    this.atHome = false;
+    this.channelId = id;
+    this.unread.delete(id);
+    sessionStorage.setItem(PLACE_KEY, id ?? "");
+    this.thread.close();
+    this.notices.clear();
+    this.toggleSidebar(false);
+    await this.view.open(id, around);
+    this.drawAll();
+    this.composer.text = this.drafts.get(id) ?? "";
+    if (!matchMedia("(pointer: coarse)").matches) this.composer.focus();
+  }
+
+  keepDraft() {
+    if (this.channelId) this.drafts.set(this.channelId, this.composer.text);
+  }
+
+  async openHome() {
+    this.keepDraft();
+    this.atHome = true;
+    this.channelId = null;
+    sessionStorage.setItem(PLACE_KEY, "home");
+    this.thread.close();
+    this.notices.clear();
+    this.toggleSidebar(false);
+    this.drawAll();
+    const sentence = await this.attempt("home", {});
+    if (sentence) this.notices.show(sentence);
+  }
+
+  async actAs(id) {
+    const place = this.atHome ? "home" : this.channelId;
+    this.keepDraft();
+    this.me = id;
+    this.channelId = null;
+    this.unread.clear();
+    sessionStorage.setItem(ACTING_KEY, id);
+    await this.enter(place);
+    this.announce(`Acting as ${personName(this.context(), id)}`);
+  }
+
+  async openPermalink({ channel, ts, threadTs }) {
+    if (!this.channels.has(channel)) {
+      this.notices.show(`${personName(this.context(), this.me)} cannot see the channel of this link.`, { kind: "info" });
+      return;
+    }
+    const root = threadTs && threadTs !== ts ? threadTs : ts;
+    await this.openChannel(channel, { around: root });
+    if (!root) return;
+    const found = this.view.list.reveal(root);
+    const message = this.view.conversation.byTs.get(root);
+    if (found && root !== ts) await this.thread.open(message, ts);
+    if (!found) this.notices.show("This message is not in the local workspace. The link itself is right: at Slack it would open there.", { kind: "info" });
+  }
+
+  drawAll() {
+    this.drawSidebar();
+    this.drawPlace();
+    this.composer.root.hidden = this.atHome || !this.mayWrite();
+    byId("home").hidden = !this.atHome;
+    byId("channel").hidden = this.atHome;
+    if (this.atHome) this.home.draw(this.homeView);
+    else this.view.draw();
+  }
+
+  drawSidebar() {
+    const current = this.atHome ? "home" : this.channelId;
+    this.sidebar.draw({ ctx: this.context(), current, unread: this.unread, app: this.app });
+  }
+
+  mayWrite() {
+    const channel = this.channels.get(this.channelId);
+    return Boolean(channel && !channel.isArchived && channel.isMember);
+  }
+
+  drawPlace() {
+    const channel = this.channels.get(this.channelId);
+    if (this.atHome) return fill(byId("place"), icon("app"), el("h1", {}, this.app.name), el("span", { class: "topic" }, "Home"));
+    if (!channel) return fill(byId("place"), el("h1", {}, "No channel"));
+    const sign = { public: "hash", private: "lock", im: "reply", mpim: "people" }[channel.kind];
+    const count = channel.kind === "im" ? null : `${channel.members.length} ${channel.members.length === 1 ? "member" : "members"}`;
+    this.composer.setLabel(`Message ${channel.kind.endsWith("im") ? "" : "#"}${channelTitle(this.context(), channel)}`);
+    return fill(byId("place"), icon(sign), el("h1", {}, channelTitle(this.context(), channel)),
+      el("span", { class: "topic" }, channel.topic || channel.purpose), count && el("span", { class: "member-count" }, count));
+  }
+
+  toggleSidebar(wanted = !document.body.classList.contains("sidebar-open")) {
+    document.body.classList.toggle("sidebar-open", wanted);
+    byId("sidebar-toggle").setAttribute("aria-expanded", String(wanted));
+  }
+
+  onEscape() {
+    if (document.body.classList.contains("sidebar-open")) {
+      this.toggleSidebar(false);
+      byId("sidebar-toggle").focus();
+    } else if (this.thread.isOpen) {
+      this.thread.close();
+    }
+  }
+
+  // What changes by itself.
+
+  onStatus(connected, again) {
+    byId("connection").textContent = connected ? "" : "Reconnecting…";
+    if (again) this.readAgain();
+  }
+
+  async readAgain() {
+    await this.loadChannels();
+    await this.loadViews();
+    await this.view.read();
+    this.drawAll();
+  }
+
+  async onChange(change) {
+    const handlers = {
+      message: () => this.onMessage(change, { isNew: true }),
+      ephemeral: () => this.onMessage(change, { isNew: true }),
+      message_changed: () => this.onMessage(change, { isNew: false }),
+      message_deleted: () => this.onDeleted(change),
+      view: () => this.modals.show(change.views),
+      home: () => this.onHome(change.home),
+      channel: () => this.loadChannels().then(() => this.drawAll()),
+      reload: () => this.dropEphemeral(),
+    };
+    await handlers[change.kind]?.();
+  }
+
+  onMessage({ channel_id: channelId, message }, { isNew }) {
+    if (!message) return;
+    if (isNew) this.tell(message);
+    this.thread.onMessage(message);
+    if (channelId === this.channelId && inChannel(message)) {
+      this.view.put(message);
+    } else if (isNew && channelId !== this.channelId && message.user_id !== this.me) {
+      this.unread.add(channelId);
+      this.drawSidebar();
+    }
+  }
+
+  tell(message) {
+    const text = message.spoken.slice(0, 200);
+    this.announce(`${personName(this.context(), message.user_id)}${message.is_ephemeral ? ", only visible to you" : ""}: ${text}`);
+  }
+
+  onDeleted({ channel_id: channelId, ts }) {
+    this.thread.onDeleted(ts);
+    if (channelId === this.channelId) this.view.dropWhere((message) => message.ts === ts);
+  }
+
+  onHome(home) {
+    this.homeView = home;
+    if (this.atHome) this.home.draw(home);
+  }
+
+  dropEphemeral() {
+    this.view.dropWhere((message) => message.is_ephemeral);
+  }
+
+  announce(sentence) {
+    byId("live").textContent = sentence;
+  }
+}
+
+function inChannel(message) {
+  return !message.thread_ts || message.thread_ts === message.ts || message.is_broadcast;
+}
