@@ -153,11 +153,12 @@ class EndpointEmbedder:
     def _batches(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
         start, characters = 0, 0
         for position, text in enumerate(texts):
+            size = min(len(text), self._options.text_characters)
             full = position - start >= self._options.batch_texts
-            if position > start and (full or characters + len(text) > self._options.batch_characters):
+            if position > start and (full or characters + size > self._options.batch_characters):
                 yield texts[start:position]
                 start, characters = position, 0
-            characters += min(len(text), self._options.text_characters)
+            characters += size
         if start < len(texts):
             yield texts[start:]
 
@@ -197,30 +198,36 @@ def request_rows(
         "model": model,
         "input": [text.encode("utf-8", "replace").decode("utf-8") for text in inputs],
     }
-    late = f"The embedding service at {address} did not answer within {seconds:g} s."
-
-    def exchange() -> bytes:
-        started = time.monotonic()
-        addresses = _allowed_addresses(address, options)
-        left = max(0.001, seconds - (time.monotonic() - started))
-        return asyncio.run(_post(address, addresses, payload, seconds=left, transport=options.transport))
-
-    try:
-        content = _run_within(exchange, seconds=seconds + _GRACE_SECONDS)
-    except TimeoutError as exc:
-        raise EmbeddingUnavailableError(late) from exc
-    except httpx.TimeoutException as exc:
-        raise EmbeddingUnavailableError(late) from exc
-    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as exc:
-        raise EmbeddingUnavailableError(
-            f"The embedding service at {address} cannot be reached ({type(exc).__name__})."
-        ) from exc
+    content = _exchange(address, payload, seconds=seconds, options=options)
     rows = _parse_rows(content, address)
     if len(rows) != len(inputs):
         raise EmbeddingInvalidError(
             f"The embedding service at {address} answered {len(rows)} vectors for {len(inputs)} texts."
         )
     return rows
+
+
+def _exchange(
+    address: EndpointAddress, payload: dict[str, object], *, seconds: float, options: EndpointOptions
+) -> bytes:
+    """Send one request and return its answer, within a total time; httpx's errors end here."""
+
+    def work() -> bytes:
+        started = time.monotonic()
+        addresses = _allowed_addresses(address, options)
+        left = max(0.001, seconds - (time.monotonic() - started))
+        return asyncio.run(_post(address, addresses, payload, seconds=left, transport=options.transport))
+
+    try:
+        return _run_within(work, seconds=seconds + _GRACE_SECONDS)
+    except (TimeoutError, httpx.TimeoutException) as exc:
+        raise EmbeddingUnavailableError(
+            f"The embedding service at {address} did not answer within {seconds:g} s."
+        ) from exc
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as exc:
+        raise EmbeddingUnavailableError(
+            f"The embedding service at {address} cannot be reached ({type(exc).__name__})."
+        ) from exc
 
 
 def _allowed_addresses(address: EndpointAddress, options: EndpointOptions) -> Sequence[str]:

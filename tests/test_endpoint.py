@@ -190,6 +190,15 @@ def test_an_answer_that_cannot_be_vectors_is_refused(url: str, fault: Fault, sen
     assert "confidential" not in str(caught.value)
 
 
+def test_an_endless_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrieval.endpoint.REPLY_BYTES", 2**20)
+    service = FakeService()
+    service.answer = lambda path, content, headers: (200, {}, b" " * (2**20 + 1))  # type: ignore[method-assign]
+
+    with pytest.raises(EmbeddingInvalidError, match="more than 1 MB"):
+        embedder_for(service).embed_query("x")
+
+
 def test_repeated_index_numbers_are_refused() -> None:
     with pytest.raises(EmbeddingInvalidError, match="index"):
         embedder_for(FakeService(fault=Fault.REPEATED_INDEX), OPENAI).embed_documents(["a", "b"])
