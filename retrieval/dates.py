@@ -53,7 +53,7 @@ _NUMBERS: Final = {"a": 1, "an": 1} | {
 }
 _UNITS: Final = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}
 
-_ISO_DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_YEAR_FIRST: Final = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})")
 _ISO_TIME: Final = re.compile(
     r"""
     (?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})[t ]
@@ -72,7 +72,7 @@ _ORDINAL: Final = re.compile(r"\b([0-9]{1,2})(?:st|nd|rd|th)\b")
 _DAY_NUMBER: Final = re.compile(r"[0-9]{1,2}")
 # What is worth asking dateparser: `12/25/2024`, and `Mon 3 Mar` with or without a year.
 _FOREIGN_FORMS: Final = (["date"], ["day", "month", "weekday"], ["day", "month", "weekday", "year"])
-_NUMERIC_DATE: Final = re.compile(r"[0-9]{1,4}([/.\-])[0-9]{1,2}\1[0-9]{2,4}")
+_NUMERIC_DATE: Final = re.compile(r"[0-9]{1,2}([/.\-])[0-9]{1,2}\1(?:[0-9]{2}|[0-9]{4})")
 
 
 def parse_period(text: str, *, now: datetime, timezone: ZoneInfo) -> Period | None:
@@ -133,8 +133,8 @@ class _Reader:
         )
 
     def iso_date(self, text: str) -> Period | None:
-        match = _ISO_DATE.fullmatch(text)
-        return self._date(*(int(part) for part in match.groups())) if match else None
+        match = _YEAR_FIRST.fullmatch(text)
+        return self._date(int(match[1]), int(match[3]), int(match[4])) if match else None
 
     def iso_time(self, text: str) -> Period | None:
         match = _ISO_TIME.fullmatch(text)

@@ -20,8 +20,8 @@ MAX_LISTED: Final = 10
 # Comparing costs the square of the length, and nobody misspells a name this long.
 _MAX_SUGGESTED_FROM: Final = 80
 
-_CHANNEL_ID: Final = re.compile(r"[CGD](?=[A-Z]*[0-9])[A-Z0-9]{2,}")
-_PERSON_ID: Final = re.compile(r"[UWB](?=[A-Z]*[0-9])[A-Z0-9]{2,}")
+_CHANNEL_ID: Final = re.compile(r"[CGD](?=[A-Z]*[0-9])[A-Z0-9]+")
+_PERSON_ID: Final = re.compile(r"[UWB](?=[A-Z]*[0-9])[A-Z0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,10 +188,11 @@ class NameDirectory:
     def _only(found: Sequence[str], labels: Mapping[str, str], *, kind: str, name: str) -> str:
         if len(found) == 1:
             return found[0]
+        shown = name if len(name) <= _MAX_SUGGESTED_FROM else f"{name[:_MAX_SUGGESTED_FROM]}…"
         if not found:
-            raise UnknownNameError(kind=kind, name=name, suggestions=_suggestions(name, labels.values()))
+            raise UnknownNameError(kind=kind, name=shown, suggestions=_suggestions(name, labels.values()))
         matches = sorted(labels[identifier] for identifier in found)
-        raise AmbiguousNameError(kind=kind, name=name, matches=matches[:MAX_LISTED])
+        raise AmbiguousNameError(kind=kind, name=shown, matches=matches[:MAX_LISTED])
 
 
 def _key(name: str) -> str:

@@ -13,6 +13,7 @@ Everything else is text, also `10:30`, `http://x.io/a`, `foo:bar` and an unfinis
 empty or unknown value is an error and not text: a filter that is quietly not applied misleads. In quotes it is text.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,7 +25,7 @@ from retrieval.analyzer import fold, token_spans
 from retrieval.dates import MAX_DATE_WORDS, parse_period
 from retrieval.directory import Directory, NamedChannel, NamedPerson
 from retrieval.errors import FilterError, QuerySyntaxError, UnknownNameError
-from retrieval.lexemes import Lexeme, LexemeKind, SlackForm, lexemes, readable, slack_form
+from retrieval.lexemes import Lexeme, LexemeKind, SlackForm, lexemes, readable, slack_form, unescape
 from retrieval.models import Filters, Mode, Sort
 from retrieval.periods import DateModifier, Period
 
@@ -33,6 +34,8 @@ MAX_DATES: Final = 20
 _MAX_NAME_WORDS: Final = 4
 # An error repeats no more than this of what it could not understand.
 _MAX_REPEATED: Final = 80
+
+_ID: Final = re.compile(r"[A-Z0-9]+")
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
@@ -135,7 +138,7 @@ class _QueryReader:
     excluded_authors: dict[str, str] = field(default_factory=dict)
     dates: list[tuple[DateModifier, Period]] = field(default_factory=list)
     has: dict[str, None] = field(default_factory=dict)
-    phrases: dict[str, None] = field(default_factory=dict)
+    phrases: dict[str, str] = field(default_factory=dict)
     excluded_phrases: dict[str, None] = field(default_factory=dict)
     excluded_words: dict[str, None] = field(default_factory=dict)
     exclusions: dict[str, str] = field(default_factory=dict)
@@ -182,7 +185,7 @@ class _QueryReader:
         if not said:
             return
         if piece.kind is LexemeKind.PHRASE:
-            self.phrases[said] = None
+            _add(self.phrases, said, said, what="phrases")
         self.shown_words.append(f"“{said}”" if piece.kind is LexemeKind.PHRASE else said)
         self.words.append(said)
 
@@ -250,9 +253,7 @@ class _QueryReader:
         if form and form.sigil in {"#", "!"}:
             raise _syntax_error(piece, f"{piece.key}: takes a person, such as {_EXAMPLES['from']}.")
         if form and form.sigil == "@":
-            return self.directory.person_by_id(form.target) or NamedPerson(
-                user_id=form.target, display_name=form.label
-            ), 0
+            return self._mentioned_person(form), 0
         name = self._readable(piece.value)
         if name.lstrip("@").lower() == "me" and not piece.quoted:
             return self._myself(piece), 0
@@ -262,6 +263,13 @@ class _QueryReader:
                 if self.directory.is_person(longer):
                     return self.directory.find_person(longer), more
         return self.directory.find_person(name), 0
+
+    def _mentioned_person(self, form: SlackForm) -> NamedPerson:
+        if known := self.directory.person_by_id(form.target):
+            return known
+        if _ID.fullmatch(form.target):
+            return NamedPerson(user_id=form.target, display_name=form.label)
+        return self.directory.find_person(form.target)
 
     def _myself(self, piece: Lexeme) -> NamedPerson:
         if self.me is None:
@@ -357,7 +365,7 @@ def _link_text(form: SlackForm) -> str:
 
 
 def _choice(piece: Lexeme, choices: type[_Choice]) -> _Choice:
-    value = piece.value.strip().lower()
+    value = unescape(piece.value).strip().lower()
     for choice in choices:
         if choice.value == value:
             return choice
@@ -385,8 +393,8 @@ def _listed(preposition: str, labels: Iterable[str]) -> list[str]:
 
 def _syntax_error(piece: Lexeme, message: str) -> QuerySyntaxError:
     typed = f"{'-' if piece.negated else ''}{piece.key}:"
-    hint = f' To search for the text itself, put it in quotes: "{typed}{_cut(piece.value)}".'
-    return QuerySyntaxError(message + hint, modifier=typed, value=piece.value)
+    hint = f' To search for the text itself, put it in quotes: "{typed}{_cut(unescape(piece.value))}".'
+    return QuerySyntaxError(message + hint, modifier=typed, value=unescape(piece.value))
 
 
 def _cut(value: str) -> str:
