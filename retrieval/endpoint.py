@@ -224,7 +224,7 @@ def _exchange(
         raise EmbeddingUnavailableError(
             f"The embedding service at {address} did not answer within {seconds:g} s."
         ) from exc
-    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as exc:
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError) as exc:
         raise EmbeddingUnavailableError(
             f"The embedding service at {address} cannot be reached ({type(exc).__name__})."
         ) from exc
