@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from localslack.workspace import load_workspace
 SAMPLE = Path(__file__).parent.parent / "localslack" / "sample"
 EXPORT = SAMPLE / "export"
 LISTS = ("channels", "groups", "dms", "mpims")
+SLACKBOT = "USLACKBOT"  # the author of tombstones; exports name it in messages but seldom in users.json
 MENTION = re.compile(r"<@([UW][A-Z0-9]+)")
 CHANNEL_MENTION = re.compile(r"<#([CG][A-Z0-9]+)\|([^>]*)>")
 LINK = re.compile(r"https?://([^/|>\s\"]+)")
@@ -26,6 +28,7 @@ SIZE_LIMIT_BYTES = 800_000
 Message = dict[str, Any]
 
 
+@cache
 def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -52,6 +55,7 @@ def messages() -> list[Message]:
     return [message for _, message in located_messages()]
 
 
+@cache
 def messages_by_ts(folder: str) -> dict[str, Message]:
     return {m["ts"]: m for path in (EXPORT / folder).glob("*.json") for m in read(path)}
 
@@ -89,7 +93,7 @@ def test_there_are_enough_messages_in_little_space() -> None:
 
 def test_every_author_is_known() -> None:
     users = users_by_id()
-    known = set(users) | {u["profile"]["bot_id"] for u in users.values() if "bot_id" in u["profile"]}
+    known = {SLACKBOT, *users} | {u["profile"]["bot_id"] for u in users.values() if "bot_id" in u["profile"]}
     assert {author_of(m) for m in messages()} <= known
 
 
@@ -109,7 +113,7 @@ def test_the_deactivated_account_writes_nothing_after_its_last_day() -> None:
 
 
 def test_authors_are_members_of_the_channel_they_write_in() -> None:
-    deleted = {user["id"] for user in users_by_id().values() if user["deleted"]} | {"USLACKBOT"}
+    deleted = {user["id"] for user in users_by_id().values() if user["deleted"]} | {SLACKBOT}
     members = {folder_of(c): set(c["members"]) for c in conversations()}
     strangers = [
         (path.parent.name, m["user"])
