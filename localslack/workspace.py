@@ -265,9 +265,7 @@ def _check_references(workspace: Workspace) -> None:
     channels = _unique([channel.id for channel in workspace.channels], what="channel")
     known = users | {workspace.bot_user_id}
     if workspace.acting_user_id not in users:
-        raise WorkspaceError(
-            f"workspace description: acting_user_id {workspace.acting_user_id} is not a user"
-        )
+        raise WorkspaceError(f"workspace description: acting_user_id {workspace.acting_user_id} is not a user")
     for channel in workspace.channels:
         if strangers := [member for member in channel.members if member not in known]:
             raise WorkspaceError(f"workspace description: channel {channel.id}: no such users: {strangers}")
@@ -293,9 +291,7 @@ def _to_json(workspace: Workspace) -> JsonObject:
     return {
         "team": _fields(workspace.team),
         "users": [_fields(user) for user in workspace.users],
-        "channels": [
-            {**_fields(channel), "members": list(channel.members)} for channel in workspace.channels
-        ],
+        "channels": [{**_fields(channel), "members": list(channel.members)} for channel in workspace.channels],
         "messages": messages,
         "bot_user_id": workspace.bot_user_id,
         "acting_user_id": workspace.acting_user_id,

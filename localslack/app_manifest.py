@@ -1,0 +1,145 @@
+"""The part of an app manifest that decides what Slack lets the app do and what it sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from localslack.json_types import JsonView
+
+
+class ManifestError(ValueError):
+    """The manifest is not one; the message names the place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortcut:
+    """A declared shortcut; ``kind`` is ``message`` or ``global``."""
+
+    callback_id: str
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppManifest:
+    """What the app declares: commands (with should_escape), shortcuts, events, scopes, switches."""
+
+    name: str
+    bot_name: str
+    commands: Mapping[str, bool]
+    command_hints: Mapping[str, str]
+    shortcuts: tuple[Shortcut, ...]
+    events: frozenset[str]
+    bot_scopes: frozenset[str]
+    home_tab: bool
+    messages_tab: bool
+    socket_mode: bool
+    interactivity: bool
+
+    @staticmethod
+    def from_mapping(manifest: JsonView) -> AppManifest:
+        """Read a parsed manifest.yaml.
+
+        Raises:
+            ManifestError: a key that the stand-in needs is missing or of the wrong type.
+        """
+        try:
+            return _read(_ManifestIn.model_validate(manifest))
+        except ValidationError as exc:
+            first = exc.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise ManifestError(f"manifest: {place}: {first['msg']}") from exc
+
+    def find_shortcut(self, callback_id: str, kind: str) -> Shortcut | None:
+        """Return the declared shortcut of that kind, or None."""
+        wanted = (s for s in self.shortcuts if (s.callback_id, s.kind) == (callback_id, kind))
+        return next(wanted, None)
+
+
+class _In(BaseModel):
+    # The manifest's own schema is tested elsewhere; here unknown keys are none of our business.
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _DisplayIn(_In):
+    name: str
+
+
+class _HomeIn(_In):
+    home_tab_enabled: bool = False
+    messages_tab_enabled: bool = False
+
+
+class _BotUserIn(_In):
+    display_name: str
+
+
+class _CommandIn(_In):
+    command: str
+    description: str
+    usage_hint: str = ""
+    should_escape: bool = False
+
+
+class _ShortcutIn(_In):
+    callback_id: str
+    name: str
+    type: str
+
+
+class _FeaturesIn(_In):
+    app_home: _HomeIn = _HomeIn()
+    bot_user: _BotUserIn | None = None
+    slash_commands: tuple[_CommandIn, ...] = ()
+    shortcuts: tuple[_ShortcutIn, ...] = ()
+
+
+class _ScopesIn(_In):
+    bot: tuple[str, ...] = ()
+
+
+class _OAuthIn(_In):
+    scopes: _ScopesIn = _ScopesIn()
+
+
+class _EventsIn(_In):
+    bot_events: tuple[str, ...] = ()
+
+
+class _InteractivityIn(_In):
+    is_enabled: bool
+
+
+class _SettingsIn(_In):
+    event_subscriptions: _EventsIn = _EventsIn()
+    interactivity: _InteractivityIn = _InteractivityIn(is_enabled=False)
+    socket_mode_enabled: bool = False
+
+
+class _ManifestIn(_In):
+    display_information: _DisplayIn
+    features: _FeaturesIn = _FeaturesIn()
+    oauth_config: _OAuthIn = _OAuthIn()
+    settings: _SettingsIn = _SettingsIn()
+
+
+def _read(read: _ManifestIn) -> AppManifest:
+    features = read.features
+    name = read.display_information.name
+    shortcuts = (Shortcut(callback_id=s.callback_id, name=s.name, kind=s.type) for s in features.shortcuts)
+    return AppManifest(
+        name=name,
+        bot_name=features.bot_user.display_name if features.bot_user else name.lower(),
+        commands={command.command: command.should_escape for command in features.slash_commands},
+        command_hints={command.command: command.usage_hint for command in features.slash_commands},
+        shortcuts=tuple(shortcuts),
+        events=frozenset(read.settings.event_subscriptions.bot_events),
+        bot_scopes=frozenset(read.oauth_config.scopes.bot),
+        home_tab=features.app_home.home_tab_enabled,
+        messages_tab=features.app_home.messages_tab_enabled,
+        socket_mode=read.settings.socket_mode_enabled,
+        interactivity=read.settings.interactivity.is_enabled,
+    )
