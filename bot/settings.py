@@ -77,13 +77,18 @@ def _app_token(value: SecretStr) -> SecretStr:
 
 
 class EngineSettings(BaseSettings):
-    """What the engine needs, with or without Slack; the command line reads only this.
+    """What commands need that run without Slack.
 
     Instances are frozen. Secrets are `SecretStr`, whose text form hides them.
     """
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="ignore", hide_input_in_errors=True
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        frozen=True,
+        extra="ignore",
+        hide_input_in_errors=True,
+        populate_by_name=True,
     )
 
     artifacts: Path | None = Field(None, description="Folder that holds `current.duckdb` and its artifacts.")
@@ -101,6 +106,8 @@ class EngineSettings(BaseSettings):
     memory_mb: Annotated[int, Field(ge=64)] | None = Field(
         None, description="Memory that DuckDB may use, MB. Unset: DuckDB's own default."
     )
+
+    audit_dir: Path | None = Field(None, description="Folder of the audit file. Unset: no audit file is kept.")
 
 
 class Settings(EngineSettings):
@@ -146,15 +153,10 @@ class Settings(EngineSettings):
     user_limit: Annotated[int, Field(ge=1, le=1000)] = Field(
         4, description="Searches of one user that may run or wait at the same time."
     )
-    audit_dir: Path | None = Field(
-        None, description="Folder of the audit file. Unset: no audit file is kept."
-    )
     audit_query_text: QueryText = Field(
         QueryText.HASHED, description="Query text in the audit file: `hashed`, `full` or `none`."
     )
-    audit_days: Annotated[int, Field(ge=1, le=3650)] = Field(
-        90, description="Days that audit entries are kept."
-    )
+    audit_days: Annotated[int, Field(ge=1, le=3650)] = Field(90, description="Days that audit entries are kept.")
     audit_file_mb: Annotated[int, Field(ge=1, le=1024)] = Field(
         20, description="Size at which the audit file is rotated, MB."
     )
@@ -175,6 +177,12 @@ class Settings(EngineSettings):
         mapped = {workspace_id for workspace_id, team in self.teams.items() if team == team_id}
         own = {team_id} if self.teams.get(team_id, team_id) == team_id else set()
         return tuple(sorted(mapped | own))
+
+    @classmethod
+    def of(cls, **values: object) -> Self:
+        """Return settings with these values, by field name; what is not given comes from the environment alone."""
+        options: dict[str, Any] = {"_env_file": None, **values}
+        return cls(**options)
 
     @classmethod
     def load(cls, *, env_file: Path | None = Path(".env")) -> Self:
