@@ -78,8 +78,9 @@ class ParsedQuery:
         text: What is ranked: the words and the words of phrases, in order, single-spaced. Empty where the query
             consists of modifiers and exclusions only.
         mode: The mode that was typed, or None.
-        filters: Everything that narrows. Excluded words are tokens of the analyzer; an exclusion that is no
-            single token, such as a URL or a run of CJK, stands among the excluded phrases.
+        filters: Everything that narrows. Excluded words stand as typed, without punctuation around them; an
+            exclusion that is no single token of an index, such as a URL, an emoji or a run of CJK, stands among the
+            excluded phrases.
         sort: The order that was typed, else by relevance.
         understood: One line of plain text that repeats all of it, such as
             `rate limit 429 in #payments, from @Mara Lind, after 1 Mar 2026`. As long as what was typed, and
@@ -193,11 +194,11 @@ class _QueryReader:
         said = self._readable(piece.value)
         if not said:
             return
-        token = None if piece.kind is LexemeKind.PHRASE else _single_token(said)
-        if token is None:
+        word = None if piece.kind is LexemeKind.PHRASE else _single_word(said)
+        if word is None:
             self.excluded_phrases[said] = None
         else:
-            self.excluded_words[token] = None
+            self.excluded_words[word] = None
         _add(self.exclusions, said, said, what="exclusions")
 
     def _modifier(self, piece: Lexeme, following: Sequence[Lexeme]) -> int:
@@ -343,15 +344,13 @@ def _plain_words(following: Sequence[Lexeme]) -> int:
     return len(following)
 
 
-def _single_token(word: str) -> str | None:
-    """Return the one token that *word* is in an index, or None where it is none or several."""
-    spans = token_spans(word)
+def _single_word(typed: str) -> str | None:
+    """Return *typed* without punctuation around it where it is one token of an index, else None."""
+    spans = token_spans(typed)
     if len(spans) != 1:
         return None
-    surface = word[spans[0].start : spans[0].end]
-    whole = spans[0].tokens[0]
-    is_emoji = surface.startswith(":") or not any(character.isalnum() for character in surface)
-    return whole if is_emoji or fold(surface) == whole else None
+    surface = typed[spans[0].start : spans[0].end]
+    return surface if fold(surface) == spans[0].tokens[0] else None
 
 
 def _link_text(form: SlackForm) -> str:

@@ -87,9 +87,9 @@ GRAMMAR = [
     ('"" x', '"" x', Filters(), None),
     # Exclusions
     ("-foo", "", Filters(excluded_words=("foo",)), "everything without “foo”"),
-    ("bar -Foo,", "bar", Filters(excluded_words=("foo",)), "bar without “Foo,”"),
-    ("bar -E4392", "bar", Filters(excluded_words=("e4392",)), "bar without “E4392”"),
-    ("bar -🎉", "bar", Filters(excluded_words=("tada",)), "bar without “🎉”"),
+    ("bar -Foo,", "bar", Filters(excluded_words=("Foo",)), "bar without “Foo,”"),
+    ("bar -E4392", "bar", Filters(excluded_words=("E4392",)), "bar without “E4392”"),
+    ("bar -🎉", "bar", Filters(excluded_phrases=("🎉",)), "bar without “🎉”"),
     ("-我家在上海 x", "x", Filters(excluded_phrases=("我家在上海",)), "x without “我家在上海”"),
     ("x -http://x.io/a", "x", Filters(excluded_phrases=("http://x.io/a",)), "x without “http://x.io/a”"),
     ('x -"a b" -c', "x", Filters(excluded_phrases=("a b",), excluded_words=("c",)), "x without “a b” or “c”"),

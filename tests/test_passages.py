@@ -86,6 +86,16 @@ def test_takes_the_earliest_of_equal_windows() -> None:
     assert "one beta" in shown(passage(text, "beta", max_chars=100))
 
 
+def test_takes_the_earliest_of_equal_windows_where_no_window_has_every_term() -> None:
+    text = f"{FILLER * 10} alpha {FILLER * 10} beta {FILLER * 10}"
+    assert matched(passage(text, "alpha beta gamma", max_chars=100)) == ["alpha"]
+
+
+def test_a_match_that_ends_inside_a_grapheme_marks_all_of_it() -> None:
+    assert matched(passage("cafe\u0301-bar", "cafe")) == ["cafe\u0301"]
+    assert matched(passage("a 👩‍👩‍👧 b", phrases=("👧",))) == ["👩‍👩‍👧"]
+
+
 def test_a_phrase_draws_the_window() -> None:
     text = f"limit and rate {FILLER * 10} the rate limit is 5 {FILLER * 5}"
     found = passage(text, "rate limit", phrases=("rate limit",), max_chars=80)
