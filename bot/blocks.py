@@ -41,6 +41,7 @@ from bot.elements import (
 )
 from bot.fallback import fallback_text
 from bot.limits import MESSAGE_BLOCKS, MESSAGE_CHARACTERS
+from bot.notes import note_blocks, note_lines
 from bot.rich_text import Run, one_line, passage_runs, plain_words, rich_text_block
 from retrieval.identifiers import find_identifiers
 from retrieval.models import Hit, Mode, ResultPage, Retriever
@@ -49,8 +50,6 @@ from retrieval.passages import make_passage
 HITS_PER_PAGE: Final = 5
 PASSAGE_CHARACTERS: Final = 300
 _UNDERSTOOD_CHARACTERS: Final = 400
-_NOTE_CHARACTERS: Final = 300
-_NOTES: Final = 6
 _LAST_OFFSET: Final = 10_000
 
 
@@ -110,7 +109,7 @@ def render_results(view: ResultsView, *, budget: int = MESSAGE_CHARACTERS) -> Re
     Returns:
         `shown` says how many hits stand in the message.
     """
-    if not view.page.hits:
+    if not view.page.hits and view.page.offset == 0:
         return _nothing_found(view)
     offered = [_shown_hit(view, hit) for hit in view.page.hits[:HITS_PER_PAGE]]
     message = _with_hits(view, offered)
@@ -126,14 +125,14 @@ def _fits(message: RenderedMessage, budget: int) -> bool:
 
 def _with_hits(view: ResultsView, hits: Sequence[_ShownHit]) -> RenderedMessage:
     first, last = view.page.offset + 1, view.page.offset + len(hits)
-    shown = texts.results_range(first, last)
-    notes = _notes([*view.notices, *_warnings(view.page)])
+    shown = texts.results_range(first, last) if hits else texts.NO_RESULTS
+    notes = note_lines([*view.notices, *_warnings(view.page)])
     navigation, ending = _navigation(view, len(hits))
-    closing = _notes(ending)
-    blocks = [_first_line(view, shown), *_note_blocks(notes)]
+    closing = note_lines(ending)
+    blocks = [_first_line(view, shown), *note_blocks(notes)]
     for hit in hits:
         blocks += [*hit.blocks, divider()]
-    blocks += [navigation, *_note_blocks(closing)]
+    blocks += [navigation, *note_blocks(closing)]
     text = fallback_text(
         head=[f"{_understood(view)}: {shown}. {_summary(view)}.", *notes],
         entries=[(hit.head, hit.body, hit.foot) for hit in hits],
@@ -143,17 +142,17 @@ def _with_hits(view: ResultsView, hits: Sequence[_ShownHit]) -> RenderedMessage:
 
 
 def _nothing_found(view: ResultsView) -> RenderedMessage:
-    sentence = texts.END_OF_RESULTS if view.page.offset else texts.nothing_found(_understood(view))
-    attempts = _notes(view.suggestions or _default_suggestions(view.page))
-    notes = _notes([*view.notices, *_warnings(view.page)])
+    sentence = texts.nothing_found(_understood(view))
+    attempts = note_lines(view.suggestions or _default_suggestions(view.page))
+    notes = note_lines([*view.notices, *_warnings(view.page)])
     paragraph = "\n".join([sentence, *(f"• {attempt}" for attempt in attempts)])
-    closing = [texts.ABSENCE_IS_NO_PROOF, *_notes(view.not_searched)]
+    closing = [texts.ABSENCE_IS_NO_PROOF, *note_lines(view.not_searched)]
     blocks = [
         _first_line(view, texts.NO_RESULTS),
-        *_note_blocks(notes),
+        *note_blocks(notes),
         section(plain_text(paragraph)),
         actions([_new_search_button(view)]),
-        *_note_blocks(closing),
+        *note_blocks(closing),
     ]
     head = [sentence, f"{_summary(view)}.", *notes, *attempts, *closing]
     return RenderedMessage(text=fallback_text(head=head), blocks=tuple(blocks), shown=0)
@@ -332,13 +331,3 @@ def _default_suggestions(page: ResultPage) -> list[str]:
     if page.request.mode is Mode.SEMANTIC:
         suggestions.append(texts.TRY_KEYWORDS)
     return [*suggestions, texts.TRY_FEWER_WORDS]
-
-
-def _notes(sentences: Sequence[str]) -> list[str]:
-    """Return each sentence once, on one line, at most six."""
-    lines = [one_line(sentence, maximum=_NOTE_CHARACTERS) for sentence in sentences]
-    return list(dict.fromkeys(line for line in lines if line))[:_NOTES]
-
-
-def _note_blocks(sentences: Sequence[str]) -> list[Block]:
-    return [context([plain_text("\n".join(sentences))])] if sentences else []

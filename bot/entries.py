@@ -7,8 +7,8 @@ from typing import Final
 from bot import texts
 from bot.citations import author_name, bold_element, citation, file_words, time_element
 from bot.elements import Block, characters, context, mrkdwn, plain_text
-from bot.limits import text_length
-from bot.rich_text import harmless, message_block, message_runs, plain_words
+from bot.limits import FALLBACK_CHARACTERS, text_length
+from bot.rich_text import cut, harmless, message_block, message_runs, plain_words
 from retrieval.models import Document
 
 _LONGEST_MESSAGE: Final = 1_500
@@ -54,7 +54,8 @@ def spoken_entries(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
     """Return (who, where and when; the text; what singles it out) of every message, for screen readers."""
     spoken = []
     for entry in entries:
-        body = plain_words(message_runs(harmless(entry.document.text))) or texts.NO_TEXT
+        text = cut(harmless(entry.document.text), FALLBACK_CHARACTERS)
+        body = plain_words(message_runs(text)) or texts.NO_TEXT
         head = citation(entry.document)
         spoken.append((f"{entry.place}. {head}" if entry.place else head, body, entry.mark or ""))
     return spoken

@@ -9,6 +9,7 @@ from bot.citations import link_to
 from bot.elements import Block, actions, context, header, link_button, plain_text, section
 from bot.entries import entry_blocks
 from bot.limits import VIEW_CHARACTERS
+from bot.notes import note_blocks
 from bot.rich_text import harmless
 from bot.thread_blocks import (
     context_entries,
@@ -75,8 +76,7 @@ def _thread_part(thread: Thread, marked_id: str | None, signer: Signer, budget: 
         context(thread_heading(thread)),
         *entry_blocks(entries, budget=budget),
     ]
-    if notes := thread_notes(thread):
-        blocks.append(context([plain_text("\n".join(notes))]))
+    blocks += note_blocks(thread_notes(thread))
     if buttons := paging_buttons(thread, marked_id, signer, back=None):
         blocks.append(actions(buttons))
     return blocks

@@ -29,13 +29,12 @@ from bot.elements import (
     section,
 )
 from bot.fallback import fallback_text
-from bot.rich_text import Run, cut, harmless, one_line, rich_text_block
+from bot.notes import note_blocks, note_lines
+from bot.rich_text import Run, cut, harmless, rich_text_block
 from retrieval.errors import QuerySyntaxError
 from retrieval.models import Mode
 
 _SENTENCE_CHARACTERS: Final = 2_000
-_NOTE_CHARACTERS: Final = 300
-_NOTES: Final = 8
 _COMMAND_CHARACTERS: Final = 2_500
 
 
@@ -131,8 +130,8 @@ def render_status(view: StatusView) -> RenderedMessage:
     ]
     spoken = texts.freshness(texts.moment(view.built_at_us), texts.age(view.built_at_us, view.now_us))
     head = [texts.capitalised(spoken), *modes]
-    small = _notes([*_size_lines(view.size), *view.notices])
-    blocks += _note_blocks(small)
+    small = note_lines([*_size_lines(view.size), *view.notices])
+    blocks += note_blocks(small)
     return RenderedMessage(text=fallback_text(head=[*head, *small]), blocks=tuple(blocks))
 
 
@@ -201,8 +200,8 @@ def _new_search_button(signer: Signer, command: str | None) -> Block:
 
 def _answer(sentence: str, notes: Sequence[str], buttons: Sequence[Block]) -> RenderedMessage:
     said = _sentence(sentence)
-    small = _notes(notes)
-    blocks = [section(plain_text(said)), *_note_blocks(small)]
+    small = note_lines(notes)
+    blocks = [section(plain_text(said)), *note_blocks(small)]
     if buttons:
         blocks.append(actions(buttons))
     return RenderedMessage(text=fallback_text(head=[said, *small]), blocks=tuple(blocks))
@@ -216,15 +215,6 @@ def _size_lines(size: ArchiveSize | None) -> list[str]:
     if size is None:
         return []
     return [texts.archive_size(size.documents, size.vectors, size.file_bytes), size.artifact_id]
-
-
-def _notes(sentences: Sequence[str]) -> list[str]:
-    lines = [one_line(sentence, maximum=_NOTE_CHARACTERS) for sentence in sentences]
-    return [line for line in lines if line][:_NOTES]
-
-
-def _note_blocks(sentences: Sequence[str]) -> list[Block]:
-    return [context([plain_text("\n".join(sentences))])] if sentences else []
 
 
 def _bulleted(lines: Sequence[str]) -> list[str]:

@@ -19,15 +19,13 @@ from bot.elements import Block, RenderedMessage, actions, button, context, link_
 from bot.entries import Entry, entry_blocks, spoken_entries
 from bot.fallback import fallback_text
 from bot.limits import MESSAGE_CHARACTERS
-from bot.rich_text import one_line
+from bot.notes import note_blocks, note_lines
 from retrieval.models import Document, MessageContext, Thread
 
 THREAD_PAGE_MESSAGES: Final = 10
 NEIGHBOURS_BEFORE: Final = 4
 NEIGHBOURS_AFTER: Final = 5
 _FRAME_CHARACTERS: Final = 2_500
-_NOTE_CHARACTERS: Final = 300
-_NOTES: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +155,7 @@ def thread_notes(thread: Thread) -> list[str]:
         notes.append(texts.ROOT_MISSING)
     if not thread.messages:
         notes.append(texts.EMPTY_THREAD)
-    return [one_line(note, maximum=_NOTE_CHARACTERS) for note in notes][:_NOTES]
+    return note_lines(notes)
 
 
 def paging_buttons(thread: Thread, marked_id: str | None, signer: Signer, *, back: PageReference | None) -> list[Block]:
@@ -212,8 +210,7 @@ def _composed(
     title: str,
 ) -> RenderedMessage:
     blocks = [context(heading), *entry_blocks(entries, budget=MESSAGE_CHARACTERS - _FRAME_CHARACTERS)]
-    if notes:
-        blocks.append(context([plain_text("\n".join(notes))]))
+    blocks += note_blocks(notes)
     blocks.append(actions(buttons))
     text = fallback_text(head=[title], entries=spoken_entries(entries), tail=notes)
     return RenderedMessage(text=text, blocks=tuple(blocks), shown=len(entries))
