@@ -6,6 +6,8 @@ opened by `ArtifactStore` (what a folder publishes) or `Artifact` (one file); ev
 """
 
 from retrieval.artifact import Artifact
+from retrieval.dates import parse_instant
+from retrieval.diagnosis import Finding, diagnose
 from retrieval.directory import Directory, NamedChannel, NameDirectory, NamedPerson
 from retrieval.embedding import EmbedderFactory, QueryEmbedder
 from retrieval.errors import (
@@ -37,6 +39,7 @@ from retrieval.errors import (
 )
 from retrieval.expansion import find_message_id, get_slack_message, get_slack_thread, list_slack_scopes
 from retrieval.grammar import ParsedQuery, parse_query
+from retrieval.membership import visibility_as
 from retrieval.models import (
     ArtifactInfo,
     Contribution,
@@ -91,6 +94,7 @@ __all__ = [
     "EmbeddingUnavailableError",
     "FilterError",
     "Filters",
+    "Finding",
     "Fusion",
     "Hit",
     "MalformedCursorError",
@@ -120,15 +124,18 @@ __all__ = [
     "Thread",
     "UnknownNameError",
     "Visibility",
+    "diagnose",
     "find_message_id",
     "get_slack_message",
     "get_slack_thread",
     "list_artifacts",
     "list_slack_scopes",
     "make_passage",
+    "parse_instant",
     "parse_query",
     "publish",
     "read_names",
     "rollback",
     "search_slack",
+    "visibility_as",
 ]

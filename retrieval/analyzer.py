@@ -77,7 +77,6 @@ class TokenSpan:
     tokens: tuple[str, ...]
 
 
-@lru_cache(maxsize=65536)
 def fold(text: str) -> str:
     """Return *text* in lower case, in compatibility form, without accents and other marks.
 
@@ -113,8 +112,17 @@ def tokenize(text: str) -> list[str]:
     return tokens
 
 
-@lru_cache(maxsize=65536)
 def _run_tokens(kind: str, surface: str) -> tuple[str, ...]:
+    # Words repeat; what is longer than any word does not, and would only fill the cache.
+    return _cached_run_tokens(kind, surface) if len(surface) <= MAX_TOKEN_CHARS else _make_tokens(kind, surface)
+
+
+@lru_cache(maxsize=65536)
+def _cached_run_tokens(kind: str, surface: str) -> tuple[str, ...]:
+    return _make_tokens(kind, surface)
+
+
+def _make_tokens(kind: str, surface: str) -> tuple[str, ...]:
     tokens = (
         token for raw in _raw_tokens(kind, surface) for token in fold(raw).split() if 0 < len(token) <= MAX_TOKEN_CHARS
     )

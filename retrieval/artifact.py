@@ -107,11 +107,13 @@ class Artifact:
         """Turn DuckDB's errors within the block into ours.
 
         Raises:
-            ArtifactReadError: DuckDB failed.
+            ArtifactReplacedError: It failed because the file was overwritten in place.
+            ArtifactReadError: It failed otherwise.
         """
         try:
             yield
         except duckdb.Error as error:
+            self.check_unchanged()
             raise ArtifactReadError(f"{self._path.name} could not be read: {_first_line(error)}") from error
 
     def check_unchanged(self) -> None:

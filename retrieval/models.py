@@ -72,7 +72,7 @@ class Filters:
         is_thread: Only messages that belong to a thread of two or more.
         phrases: Each must stand in the text verbatim, case and accents aside.
         excluded_phrases: None may stand in the text.
-        excluded_words: None may be among the text's tokens.
+        excluded_words: None may stand in the text as a word of its own, case and accents aside.
     """
 
     workspace_ids: tuple[str, ...] = ()
