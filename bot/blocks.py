@@ -129,7 +129,7 @@ def _with_hits(view: ResultsView, hits: Sequence[_ShownHit]) -> RenderedMessage:
     notes = note_lines([*view.notices, *_warnings(view.page)])
     navigation, ending = _navigation(view, len(hits))
     closing = note_lines(ending)
-    blocks = [_first_line(view, shown), *note_blocks(notes)]
+    blocks = [_first_line(view, shown), *note_blocks(notes), divider()]
     for hit in hits:
         blocks += [*hit.blocks, divider()]
     blocks += [navigation, *note_blocks(closing)]
@@ -165,14 +165,8 @@ def _understood(view: ResultsView) -> str:
 def _first_line(view: ResultsView, shown: str) -> Block:
     page = view.page
     how = texts.mode_words(page.request.mode, page.route, degraded=page.degraded)
-    return context(
-        [
-            bold_element(_understood(view)),
-            plain_text(how),
-            plain_text(shown),
-            mrkdwn(archive_freshness(page.built_at_us, view.now_us)),
-        ]
-    )
+    fresh = archive_freshness(page.built_at_us, view.now_us)
+    return context([bold_element(_understood(view)), mrkdwn(f"{how} | {shown} | {fresh}")])
 
 
 def _summary(view: ResultsView) -> str:

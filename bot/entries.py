@@ -6,7 +6,7 @@ from typing import Final
 
 from bot import texts
 from bot.citations import author_name, bold_element, citation, file_words, time_element
-from bot.elements import Block, characters, context, mrkdwn, plain_text
+from bot.elements import Block, characters, context, divider, mrkdwn, plain_text
 from bot.limits import FALLBACK_CHARACTERS, text_length
 from bot.rich_text import cut, harmless, message_block, message_runs, plain_words
 from retrieval.models import Document
@@ -33,6 +33,8 @@ class Entry:
 def entry_blocks(entries: Sequence[Entry], *, budget: int) -> list[Block]:
     """Return two blocks a message: who and when, and the text, cut so that all of them fit.
 
+    The marked message stands between two lines, so up to two more.
+
     Short messages leave their room to long ones.
 
     Args:
@@ -44,9 +46,10 @@ def entry_blocks(entries: Sequence[Entry], *, budget: int) -> list[Block]:
     bodies = [harmless(entry.document.text).strip() for entry in entries]
     shares = fair_shares([text_length(body) for body in bodies], room)
     blocks: list[Block] = []
-    for heading, body, share in zip(headings, bodies, shares, strict=True):
+    for entry, heading, body, share in zip(entries, headings, bodies, shares, strict=True):
         note = [plain_text(texts.CUT_MESSAGE)] if text_length(body) > share else []
-        blocks += [context([*heading, *note]), message_block(body, maximum=share)]
+        line = [divider()] if entry.mark is not None else []
+        blocks += [*line, context([*heading, *note]), message_block(body, maximum=share), *line]
     return blocks
 
 

@@ -214,7 +214,7 @@ def _sentence(sentence: str) -> str:
 def _size_lines(size: ArchiveSize | None) -> list[str]:
     if size is None:
         return []
-    return [texts.archive_size(size.documents, size.vectors, size.file_bytes), size.artifact_id]
+    return [texts.archive_size(size.documents, size.vectors, size.file_bytes), texts.archive_name(size.artifact_id)]
 
 
 def _bulleted(lines: Sequence[str]) -> list[str]:

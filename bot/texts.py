@@ -130,10 +130,10 @@ HELP_MODIFIERS: Final = (
     "`in:#channel` only in that channel. Write it twice for two channels.",
     "`from:@name` or `from:me` only from that person.",
     "`on:` `during:` `after:` `before:` a day or period, in your time zone: `2026-03-01`, `last week`, `7d`.",
-    '`"exact words"` must be in the message. `-word` must not; `-in:` and `-from:` leave out a channel or a person.',
-    "`has:link` `has:file` `has:code` `is:thread`",
+    '`"exact words"` must be in the message, `-word` must not. `-in:` and `-from:` leave out a channel or a person.',
+    "`has:link` `has:file` `has:code` only messages with one, `is:thread` only from threads.",
     "`sort:newest` or `sort:oldest` instead of the best first.",
-    "`mode:lexical` looks for your words only, `mode:semantic` for their meaning only; without it, for both.",
+    "`mode:lexical` looks for your words only, `mode:semantic` for their meaning only. Without it, both count.",
 )
 HELP_READING: Final = "*Read the answer*"
 HELP_RANKS: Final = (
@@ -143,8 +143,8 @@ HELP_RANKS: Final = (
     " that two messages mean the same."
 )
 HELP_ABSENCE: Final = (
-    "When nothing is found, that is no proof that nobody wrote it. The archive is made again and again; what was"
-    " written since the last time is not in it yet, and private channels and direct messages are not searched."
+    "When nothing is found, that is no proof that nobody wrote it. The archive is renewed at regular times: what was"
+    " written since is not in it yet. Private channels and direct messages are not searched."
 )
 HELP_MORE: Final = "*More*"
 HELP_OTHERS: Final = (
@@ -364,7 +364,15 @@ def more_in_thread(count: int) -> str:
 
 def mode_status(mode: Mode, *, works: bool) -> str:
     """Return whether a mode works now, such as `Keyword search: available`."""
-    return f"{capitalised(_MODES[mode])}: {'available' if works else 'not available right now'}"
+    if works:
+        return f"{capitalised(_MODES[mode])}: available"
+    missing = "keywords only for now" if mode is Mode.HYBRID else "not available right now"
+    return f"{capitalised(_MODES[mode])}: {missing}"
+
+
+def archive_name(artifact_id: str) -> str:
+    """Return an archive's id for admins."""
+    return f"Archive {artifact_id}"
 
 
 def archive_size(documents: int, vectors: int, file_bytes: int | None) -> str:

@@ -78,13 +78,15 @@ def render_thread(view: ThreadView) -> RenderedMessage:
         `shown` says how many messages stand in it.
     """
     entries = thread_entries(view.thread, view.marked_id, mark=texts.THE_HIT)
-    notes = thread_notes(view.thread) + _way_back_note(view.back)
+    notes = thread_notes(view.thread)
     buttons = [
         *_back_buttons(view.signer, view.back),
         *paging_buttons(view.thread, view.marked_id, view.signer, back=view.back),
         *_open_button(_linked(view.thread, view.marked_id), view.workspace_url),
     ]
-    return _composed(thread_heading(view.thread), entries, notes, buttons, title=_spoken_title(view.thread))
+    heading = [context(thread_heading(view.thread)), *note_blocks(notes)]
+    spoken = [_spoken_title(view.thread), *notes]
+    return _composed(heading, entries, buttons, spoken=spoken, closing=_way_back_note(view.back))
 
 
 def render_context(view: ContextView) -> RenderedMessage:
@@ -94,12 +96,12 @@ def render_context(view: ContextView) -> RenderedMessage:
         `shown` says how many messages stand in it.
     """
     message = view.context.message
-    heading = [bold_element(texts.AROUND_MESSAGE), plain_text(channel_name(message)), time_element(message.ts_us)]
+    names = [bold_element(texts.AROUND_MESSAGE), plain_text(channel_name(message)), time_element(message.ts_us)]
+    heading = [context(names), *note_blocks([texts.NEIGHBOURS])]
+    spoken = [texts.in_channel(texts.AROUND_MESSAGE, channel_name(message)), texts.NEIGHBOURS]
     entries = context_entries(view.context, mark=texts.THE_HIT)
-    notes = [texts.NEIGHBOURS, *_way_back_note(view.back)]
     buttons = [*_back_buttons(view.signer, view.back), *_open_button(message, view.workspace_url)]
-    title = texts.in_channel(texts.AROUND_MESSAGE, channel_name(message))
-    return _composed(heading, entries, notes, buttons, title=title)
+    return _composed(heading, entries, buttons, spoken=spoken, closing=_way_back_note(view.back))
 
 
 def thread_entries(thread: Thread, marked_id: str | None, *, mark: str) -> list[Entry]:
@@ -204,13 +206,12 @@ def _linked(thread: Thread, marked_id: str | None) -> Document | None:
 def _composed(
     heading: Sequence[Block],
     entries: Sequence[Entry],
-    notes: Sequence[str],
     buttons: Sequence[Block],
     *,
-    title: str,
+    spoken: Sequence[str],
+    closing: Sequence[str],
 ) -> RenderedMessage:
-    blocks = [context(heading), *entry_blocks(entries, budget=MESSAGE_CHARACTERS - _FRAME_CHARACTERS)]
-    blocks += note_blocks(notes)
-    blocks.append(actions(buttons))
-    text = fallback_text(head=[title], entries=spoken_entries(entries), tail=notes)
+    messages = entry_blocks(entries, budget=MESSAGE_CHARACTERS - _FRAME_CHARACTERS)
+    blocks = [*heading, *messages, *note_blocks(closing), actions(buttons)]
+    text = fallback_text(head=spoken, entries=spoken_entries(entries), tail=closing)
     return RenderedMessage(text=text, blocks=tuple(blocks), shown=len(entries))

@@ -66,8 +66,8 @@ def test_the_first_line_says_what_was_searched_how_and_how_fresh_it_is() -> None
     first = lines(render(make_document()))[0]
 
     assert first == (
-        "*rate limit 429 in #payments*  hybrid search, leaning on exact words  result 1"
-        f"  archive of <!date^{NOON_S - 720}^{{time}}|11:48 UTC>, 12 min ago"
+        "*rate limit 429 in #payments*  hybrid search, leaning on exact words | result 1"
+        f" | archive of <!date^{NOON_S - 720}^{{time}}|11:48 UTC>, 12 min ago"
     )
 
 
@@ -132,7 +132,7 @@ def test_the_first_line_names_mode_and_class(mode: Mode, route: QueryClass, degr
 
     message = render(make_document(), request=request, route=route, degraded=degraded)
 
-    assert f"  {words}  " in lines(message)[0]
+    assert f"  {words} | " in lines(message)[0]
 
 
 def test_a_degraded_answer_says_so_even_if_the_engine_does_not() -> None:
@@ -302,7 +302,7 @@ def test_a_file_passage_without_a_name_is_still_said_to_be_one(metadata: dict[st
 def test_names_are_escaped_once_and_never_parsed() -> None:
     message = render(make_document(author_name="R&D <!here>", channel_name="a<b"))
 
-    first, second, *_ = (element for block in message.blocks[1:2] for element in block["elements"])
+    first, second, *_ = (element for block in message.blocks[2:3] for element in block["elements"])
     assert first == {"type": "mrkdwn", "text": "*1. R&amp;D &lt;!here&gt;*", "verbatim": True}
     assert second == {"type": "plain_text", "text": "#a<b", "emoji": False}
 
@@ -310,7 +310,7 @@ def test_names_are_escaped_once_and_never_parsed() -> None:
 def test_a_name_with_formatting_characters_is_plain() -> None:
     message = render(make_document(author_name="*ops*_bot_"))
 
-    assert message.blocks[1]["elements"][0] == {"type": "plain_text", "text": "1. *ops*_bot_", "emoji": False}
+    assert message.blocks[2]["elements"][0] == {"type": "plain_text", "text": "1. *ops*_bot_", "emoji": False}
 
 
 def test_nothing_archived_pings_in_any_part() -> None:

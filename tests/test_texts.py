@@ -271,7 +271,7 @@ def test_status_tells_everyone_age_and_modes() -> None:
         "Archive of 3 Mar 2026, 12:00 UTC, 12 min ago",
         "Keyword search: available",
         "Search by meaning: not available right now",
-        "Hybrid search: not available right now",
+        "Hybrid search: keywords only for now",
     ]
 
 
@@ -279,7 +279,7 @@ def test_status_tells_only_admins_the_size() -> None:
     size = ArchiveSize(documents=120_178, vectors=1, file_bytes=734_003_200, artifact_id="2026-a")
     view = StatusView(built_at_us=NOON_US, now_us=NOON_US, modes=tuple(Mode), size=size)
 
-    assert "120,178 documents, 1 found by meaning, 734.0 MB\n2026-a" in legal(render_status(view)).text
+    assert "120,178 documents, 1 found by meaning, 734.0 MB\nArchive 2026-a" in legal(render_status(view)).text
 
 
 def test_status_without_an_archive_says_so() -> None:

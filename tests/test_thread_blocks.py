@@ -89,6 +89,15 @@ def test_the_hit_is_marked_and_no_other_message() -> None:
     assert f"({texts.THE_HIT})" in message.text
 
 
+def test_the_hit_stands_between_two_lines() -> None:
+    thread = make_thread(10, offset=10)
+
+    kinds = [block["type"] for block in render(thread, marked_id=thread.messages[3].document_id).blocks]
+
+    assert kinds[7:11] == ["divider", "context", "rich_text", "divider"]
+    assert kinds.count("divider") == 2
+
+
 def test_a_middle_page_leads_back_earlier_later_and_into_slack() -> None:
     thread = make_thread(10, offset=10)
 
