@@ -242,9 +242,16 @@ def _build_app(client: AsyncWebClient, identity: Identity, services: Services) -
 
     # With a function of ours, Bolt asks Slack nothing before a listener runs: an auth.test that took three
     # seconds would lose the first command.
-    app = AsyncApp(client=client, authorize=authorize, logger=logging.getLogger("slack_bolt"))
+    logger = logging.getLogger("slack_bolt")
+    logger.addFilter(_is_worth_logging)
+    app = AsyncApp(client=client, authorize=authorize, logger=logger)
     register_listeners(app, services)
     return app
+
+
+def _is_worth_logging(record: logging.LogRecord) -> bool:
+    # Bolt warns of the very thing that is done on purpose here.
+    return "will be ignored" not in record.getMessage()
 
 
 def _notices(services: Services) -> tuple[str, ...]:
