@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from retrieval.builder.markup import Names, date_text, link_text, readable_text
+from retrieval.builder.markup import Names, date_text, link_text, readable_text, unescape
 from retrieval.builder.redaction import redact
 
 Block = Mapping[str, object]
@@ -37,7 +37,7 @@ def _attachment(attachment: Block, names: Names) -> str:
     parts = [
         readable_text(_string(attachment, "pretext"), names),
         _string(attachment, "author_name"),
-        redact(link_text(link, title)) if link else title,
+        redact(link_text(unescape(link), title)) if link else title,
         readable_text(_string(attachment, "text"), names),
         *fields,
         blocks_text(_records(attachment.get("blocks")), names),
@@ -114,7 +114,7 @@ def _inline(element: Block, names: Names) -> str:
         style = element.get("style")
         return f"`{text}`" if isinstance(style, Mapping) and style.get("code") else text
     if kind == "link":
-        return redact(link_text(_string(element, "url"), text))
+        return redact(link_text(unescape(_string(element, "url")), unescape(text)))
     if kind == "user":
         return names.person(_string(element, "user_id"))
     if kind == "channel":

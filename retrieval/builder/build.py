@@ -205,6 +205,7 @@ class _Build:
         return BuildReport(
             sources=self.labels,
             workspace_id=workspace.workspace_id,
+            messages=self.ledger.messages_read.total(),
             documents=placed.documents,
             channels=self.channels,
             users=self.people,

@@ -39,7 +39,9 @@ EMBEDDING_CHARACTERS: Final = 4000
 MAX_CHARACTERS: Final = 400_000
 _URL: Final = re.compile(r"https?://\S")
 _CODE: Final = re.compile(r"```|`[^`\n]+`")
-_SPACE: Final = re.compile(r"[^\w]+")
+_WORD: Final = re.compile(r"[^\W_]+")
+# Of the words of two renderings of one message, how many may differ.
+_SAME_SHARE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +159,7 @@ class DocumentMaker:
         text: str,
         metadata: Mapping[str, object],
         permalink: str | None,
+        lexical: str | None = None,
     ) -> DocumentRow:
         is_parent, is_reply, is_broadcast = flags
         metadata_json = redact(json.dumps(metadata, ensure_ascii=False))
@@ -178,7 +181,7 @@ class DocumentMaker:
             is_thread_reply=is_reply,
             is_thread_broadcast=is_broadcast,
             text_display=text,
-            text_lexical=lexical_text(text),
+            text_lexical=lexical_text(text) if lexical is None else lexical,
             text_embedding=text[:EMBEDDING_CHARACTERS],
             source_version=_digest(determining),
             metadata_json=metadata_json,
@@ -253,25 +256,28 @@ class DocumentMaker:
         for thread_id, group in _threads(messages).items():
             by_id = {message.document_id: message for message in group}
             for number, window in enumerate(windows([_utterance(message) for message in group])):
+                covered = [by_id[utterance.document_id] for utterance in window]
                 document_id = f"thread:{thread_id}:{number}"
-                documents.append(self._context(channel, document_id, by_id[window[0].document_id], window))
-                mappings += _mappings(document_id, [by_id[utterance.document_id] for utterance in window])
+                documents.append(self._context(channel, document_id, covered, window_text(window)))
+                mappings += _mappings(document_id, covered)
         return documents, mappings
 
-    def _context(
-        self, channel: Channel, document_id: str, first: DocumentRow, window: Sequence[Utterance]
-    ) -> DocumentRow:
+    def _context(self, channel: Channel, document_id: str, covered: Sequence[DocumentRow], text: str) -> DocumentRow:
+        # No token reaches over a line break, so a window's tokens are its messages'; making them again would
+        # take as long as making them did.
+        whole = "\n".join(message.text_display for message in covered) == text
         return self._document(
             DocumentKind.THREAD_CONTEXT,
             channel,
             document_id=document_id,
             author=(None, None),
-            ts_us=first.ts_us,
-            thread_id=first.thread_id,
+            ts_us=covered[0].ts_us,
+            thread_id=covered[0].thread_id,
             flags=(False, False, False),
-            text=window_text(window),
-            metadata={"messages": len(window)},
-            permalink=first.permalink,
+            text=text,
+            metadata={"messages": len(covered)},
+            permalink=covered[0].permalink,
+            lexical=" ".join(m.text_lexical for m in covered if m.text_lexical) if whole else None,
         )
 
     def passage(self, document_id: str, text: str, file: FileRow, first: DocumentRow) -> DocumentRow:
@@ -331,11 +337,14 @@ def column_names() -> tuple[str, ...]:
 
 
 def _fuller(text: str, other: str) -> str:
-    """Return the text that says more; both where neither holds the other."""
-    own, others = _SPACE.sub("", text), _SPACE.sub("", other)
-    if len(others) <= len(own) or not others:
+    """Return the text that says more; both where each says what the other does not.
+
+    The two are renderings of one message, which never agree to the letter; a few odd words are no difference.
+    """
+    own, others = set(_WORD.findall(text.lower())), set(_WORD.findall(other.lower()))
+    if len(others - own) <= len(others) * _SAME_SHARE:
         return text
-    return other if own in others else f"{text}\n{other}"
+    return other if len(own - others) <= len(own) * _SAME_SHARE else f"{text}\n{other}"
 
 
 def _threads(messages: Sequence[DocumentRow]) -> dict[str, list[DocumentRow]]:

@@ -74,6 +74,7 @@ class BuildReport:
     Attributes:
         sources: The sources' names, oldest first.
         workspace_id: The workspace.
+        messages: Message rows in the sources, each ts of a channel once in a source.
         documents: Documents by kind.
         channels: Conversations with at least one document.
         users: People known.
@@ -87,6 +88,7 @@ class BuildReport:
 
     sources: tuple[str, ...]
     workspace_id: str
+    messages: int
     documents: Mapping[str, int]
     channels: int
     users: int
@@ -102,6 +104,7 @@ class BuildReport:
         return {
             "sources": list(self.sources),
             "workspace_id": self.workspace_id,
+            "messages": self.messages,
             "documents": dict(self.documents),
             "channels": self.channels,
             "users": self.users,
@@ -116,7 +119,12 @@ class BuildReport:
     def lines(self) -> tuple[str, ...]:
         """Return the report as plain lines, one for each kind of oddity."""
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.documents.items()))
-        head = [f"documents: {kinds}", f"channels: {self.channels:,}", f"users: {self.users:,}"]
+        head = [
+            f"messages read: {self.messages:,}",
+            f"documents: {kinds}",
+            f"channels: {self.channels:,}",
+            f"users: {self.users:,}",
+        ]
         vectors = [f"vectors: {self.vectors:,} ({self.embedded:,} newly embedded)"]
         oddities = [f"{kind.replace('_', ' ')}: {count:,}" for kind, count in self.oddities.items()]
         problems = [f"skipped row: {p.file} [{p.index}]: {p.reason}" for p in self.problems]
