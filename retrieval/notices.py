@@ -13,5 +13,6 @@ DIGITS: Final = (
 ANALYZER: Final = "This archive was made by another version of the analyzer ({version}); rebuild it for best results."
 ORPHANS: Final = "Some discussions that matched have no message in this archive and were left out."
 NEWEST_ONLY: Final = "There are no words to rank by; the newest messages are shown first."
+OLDEST_ONLY: Final = "There are no words to rank by; the oldest messages are shown first."
 SORTED: Final = "Ordered by time among the best {count} matches."
 ROOT_MISSING: Final = "The message that began this thread is not in the archive."

@@ -1,22 +1,19 @@
-"""Ranking one query in one mode: retrievers, fusion and folding, over one cursor of one artifact."""
+"""Ranking one query in one mode: retrievers, fusion and folding, over one reader of one artifact."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval import notices, schema
+from retrieval import notices
 from retrieval.analyzer import ANALYZER_VERSION, tokenize
 from retrieval.artifact import Artifact
-from retrieval.context import rank_context
 from retrieval.errors import ArtifactReadError, EmbeddingError
-from retrieval.exact import rank_exact
-from retrieval.filters import Predicate, document_predicate, place_predicate, window_predicate
 from retrieval.fusion import fold_threads, reciprocal_rank_fusion
-from retrieval.lexical import QueryTerms, coverage, rank_lexical, read_terms, score_documents
+from retrieval.lexical import QueryTerms
 from retrieval.models import (
     Contribution,
     FusedCandidate,
@@ -26,14 +23,10 @@ from retrieval.models import (
     SearchRequest,
     Sort,
 )
+from retrieval.reader import Reader
 from retrieval.routing import Route
-from retrieval.semantic import rank_semantic
 from retrieval.timings import Stopwatch
-from retrieval.visibility import Visibility
 from retrieval.weights import list_weights
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 # Candidates of each list in hybrid mode.
 DEPTH: Final = 100
@@ -47,7 +40,7 @@ class Ranking:
     """A ranked list ready to be paged.
 
     Attributes:
-        candidates: Best first, from `start` on; in hybrid mode always the whole list.
+        candidates: Best first; in hybrid mode always the whole list.
         weights: The effective weight of each list in hybrid mode, else empty.
         warnings: Plain sentences.
         degraded: Whether the vector was missed and keyword search answered alone.
@@ -62,49 +55,40 @@ class Ranking:
 
 
 class Ranker:
-    """The retrievers of one search; one thread, one cursor, used once."""
+    """The ranking of one search; for one thread, used once."""
 
     def __init__(
         self,
         artifact: Artifact,
-        cursor: "DuckDBPyConnection",
+        reader: Reader,
         request: SearchRequest,
         *,
         route: Route,
-        visibility: Visibility,
         stopwatch: Stopwatch,
     ) -> None:
         """Prepare a search.
 
         Args:
             artifact: What is searched.
-            cursor: A cursor of it; its temporary table `lexical_scores` is this search's own.
+            reader: Its lists, of what this request's filters and its asker's visibility allow.
             request: The request, validated.
             route: The query's class, identifiers and phrases.
-            visibility: What the asker may see.
             stopwatch: Where stages are timed.
         """
         self._artifact = artifact
-        self._cursor = cursor
+        self._reader = reader
         self._request = request
         self._route = route
         self._stopwatch = stopwatch
         self._warnings: list[str] = []
-        self._mapped = schema.DOCUMENT_MESSAGES in artifact.info.capabilities
-        shares = self._mapped and artifact.has_file_chunks
-        self._documents = document_predicate(request.filters, visibility, shares=shares)
-        self._messages = place_predicate(request.filters, visibility)
-        self._windows = window_predicate(request.filters, visibility)
-        self._own = artifact.info.analyzer is not None
 
     def lexical(self, *, limit: int) -> Ranking:
         """Rank by BM25 alone; where the index holds no digits, verbatim identifiers stand first."""
-        terms = self._score()
-        ranked = self._timed_lexical(limit)
-        lists = [ranked]
+        terms = self._read_terms()
+        lists = [self._lexical_list(limit)]
         if not self._artifact.info.indexes_digits and self._route.identifiers:
             self._warnings.append(notices.DIGITS)
-            lists.insert(0, self._exact(limit=limit))
+            lists.insert(0, self._exact_list(limit))
         return self._finish(_concatenated(lists), terms=terms)
 
     def semantic(self, embedding: Embedding, *, limit: int) -> Ranking:
@@ -115,7 +99,7 @@ class Ranker:
         """
         with self._stopwatch.stage("embedding"):
             vector = embedding.result()
-        ranked = self._timed_semantic(vector, limit)
+        ranked = self._semantic_list(vector, limit)
         terms = QueryTerms(tokens=tuple(dict.fromkeys(tokenize(self._request.text))), idf={}, capped=False)
         return self._finish(_concatenated([ranked]), terms=terms)
 
@@ -124,35 +108,28 @@ class Ranker:
 
         The vector missing, or the keyword index failing, costs its list alone and is said in a warning.
         """
-        terms, keyword_lists, share = self._keyword_lists(fusion)
-        weights = list_weights(fusion, self._route.query_class, share, known_script=self._route.known_script)
-        if not self._route.known_script:
-            self._warnings.append(notices.UNKNOWN_SCRIPT)
-        semantic, degraded = self._semantic_list(embedding, weights)
+        terms, keyword_lists, coverage = self._keyword_lists(fusion)
+        weights = list_weights(fusion, self._route.query_class, coverage, known_script=self._route.known_script)
+        semantic, degraded = self._semantic_lists(embedding, weights)
         lists = [*keyword_lists, *semantic]
         present = {one.retriever for one in lists}
         used = {retriever: weight for retriever, weight in weights.items() if retriever in present}
         with self._stopwatch.stage("fusion"):
-            fused = fold_threads(reciprocal_rank_fusion(lists, used), self._thread_lookup(lists))
-        ranking = self._finish(fused, terms=terms)
+            fused = reciprocal_rank_fusion(lists, used)
+            threads = self._reader.threads([one.document_id for one in fused])
+            folded = fold_threads(fused, threads.get)
+        ranking = self._finish(folded, terms=terms)
         named = {retriever.value: weight for retriever, weight in used.items()}
         return replace(ranking, weights=named, degraded=degraded)
 
     def newest(self, *, limit: int) -> Ranking:
         """List what satisfies the filters by time, for a request without words."""
-        descending = self._request.sort is not Sort.OLDEST
-        direction = "DESC" if descending else "ASC"
-        rows = self._cursor.execute(
-            f"SELECT d.document_id FROM {schema.DOCUMENTS} d WHERE {self._documents.sql} "
-            f"ORDER BY d.ts_us {direction}, d.document_id LIMIT ?",
-            [*self._documents.parameters, limit],
-        ).fetchall()
-        if descending:
-            self._warnings.append(notices.NEWEST_ONLY)
+        newest_first = self._request.sort is not Sort.OLDEST
+        ids = self._reader.by_time(newest_first=newest_first, limit=limit)
         return Ranking(
-            candidates=tuple(FusedCandidate(document_id=row[0], score=0.0, contributions=()) for row in rows),
+            candidates=tuple(FusedCandidate(document_id=one, score=0.0, contributions=()) for one in ids),
             weights={},
-            warnings=tuple(self._warnings),
+            warnings=(notices.NEWEST_ONLY if newest_first else notices.OLDEST_ONLY,),
             degraded=False,
             terms=(),
         )
@@ -160,24 +137,23 @@ class Ranker:
     def _keyword_lists(self, fusion: Fusion) -> tuple[QueryTerms, list[RankedList], float]:
         try:
             with self._artifact.reading():
-                terms = self._score()
-                lexical = self._timed_lexical(DEPTH)
+                terms = self._read_terms()
+                lexical = self._lexical_list(DEPTH)
                 best = lexical.candidates[:1]
-                share = coverage(self._cursor, terms, best[0].document_id) if best else 0.0
+                coverage = self._reader.coverage(best[0].document_id) if best else 0.0
                 lists = [lexical]
                 if fusion is not Fusion.RRF_FIXED:
-                    lists += [self._context(), self._exact(limit=DEPTH)]
+                    lists += [self._context_list(), self._exact_list(DEPTH)]
         except ArtifactReadError as error:
             self._warnings.append(notices.NO_KEYWORDS.format(reason=str(error).rstrip(".")))
             return QueryTerms(tokens=(), idf={}, capped=False), [], 0.0
-        return terms, lists, share
+        return terms, lists, coverage
 
-    def _score(self) -> QueryTerms:
+    def _read_terms(self) -> QueryTerms:
         info = self._artifact.info
-        words = tokenize(self._request.text) if self._own else self._foreign_words()
+        words = tokenize(self._request.text) if info.analyzer is not None else self._foreign_words()
         with self._stopwatch.stage("lexical"):
-            terms = read_terms(self._cursor, list(dict.fromkeys(words)), config=info.fts_config)
-            score_documents(self._cursor, terms.tokens)
+            terms = self._reader.read_terms(list(dict.fromkeys(words)))
         if terms.capped:
             self._warnings.append(notices.CAPPED.format(count=len(terms.tokens)))
         if info.analyzer not in {None, ANALYZER_VERSION}:
@@ -191,33 +167,30 @@ class Ranker:
             return words
         return [word for word in words if not any(character.isdigit() or character == "_" for character in word)]
 
-    def _timed_lexical(self, limit: int) -> RankedList:
+    def _lexical_list(self, limit: int) -> RankedList:
         with self._stopwatch.stage("lexical"):
-            return rank_lexical(self._cursor, self._documents, limit=limit)
+            return self._reader.lexical(limit=limit)
 
-    def _timed_semantic(self, vector: NDArray[np.float32], limit: int) -> RankedList:
+    def _semantic_list(self, vector: NDArray[np.float32], limit: int) -> RankedList:
         with self._stopwatch.stage("semantic"):
-            return rank_semantic(self._cursor, vector, self._documents, limit=limit)
+            return self._reader.semantic(vector, limit=limit)
 
-    def _exact(self, *, limit: int) -> RankedList:
+    def _exact_list(self, limit: int) -> RankedList:
         with self._stopwatch.stage("exact"):
-            wanted = (*self._route.identifiers, *self._route.phrases)
-            return rank_exact(self._cursor, wanted, self._documents, limit=limit, own_text=self._own)
+            return self._reader.exact((*self._route.identifiers, *self._route.phrases), limit=limit)
 
-    def _context(self) -> RankedList:
+    def _context_list(self) -> RankedList:
         with self._stopwatch.stage("context"):
-            ranked, orphans = rank_context(
-                self._cursor, self._windows, self._window_messages(), limit=CONTEXT_WINDOWS, mapped=self._mapped
-            )
+            ranked, orphans = self._reader.context(limit=CONTEXT_WINDOWS)
         if orphans:
             self._warnings.append(notices.ORPHANS)
         return ranked
 
-    def _window_messages(self) -> Predicate:
-        return Predicate("d.document_kind = 'message'") & self._documents
-
-    def _semantic_list(self, embedding: Embedding, weights: Mapping[Retriever, float]) -> tuple[list[RankedList], bool]:
+    def _semantic_lists(
+        self, embedding: Embedding, weights: Mapping[Retriever, float]
+    ) -> tuple[list[RankedList], bool]:
         if Retriever.SEMANTIC not in weights:
+            self._warnings.append(notices.UNKNOWN_SCRIPT)
             return [], False
         if self._artifact.info.vector_count == 0:
             self._warnings.append(notices.NO_VECTORS)
@@ -228,15 +201,7 @@ class Ranker:
         except EmbeddingError as error:
             self._warnings.append(notices.DEGRADED.format(reason=str(error).rstrip(".")))
             return [], True
-        return [self._timed_semantic(vector, DEPTH)], False
-
-    def _thread_lookup(self, lists: list[RankedList]) -> "ThreadLookup":
-        ids = sorted({candidate.document_id for one in lists for candidate in one.candidates})
-        rows = self._cursor.execute(
-            f"SELECT document_id, thread_id FROM {schema.DOCUMENTS} WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
-            [ids],
-        ).fetchall()
-        return ThreadLookup(dict(rows))
+        return [self._semantic_list(vector, DEPTH)], False
 
     def _finish(self, candidates: tuple[FusedCandidate, ...], *, terms: QueryTerms) -> Ranking:
         if self._request.sort is not Sort.RELEVANCE:
@@ -250,26 +215,10 @@ class Ranker:
         )
 
     def _by_time(self, candidates: tuple[FusedCandidate, ...]) -> tuple[FusedCandidate, ...]:
-        times = dict(
-            self._cursor.execute(
-                f"SELECT document_id, ts_us FROM {schema.DOCUMENTS} WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
-                [[one.document_id for one in candidates]],
-            ).fetchall()
-        )
+        times = self._reader.times([one.document_id for one in candidates])
         sign = -1 if self._request.sort is Sort.NEWEST else 1
         self._warnings.append(notices.SORTED.format(count=len(candidates)))
         return tuple(sorted(candidates, key=lambda one: (sign * times.get(one.document_id, 0), one.document_id)))
-
-
-class ThreadLookup:
-    """The thread of each of a set of documents."""
-
-    def __init__(self, threads: Mapping[str, str | None]) -> None:
-        self._threads = threads
-
-    def __call__(self, document_id: str) -> str | None:
-        """Return the thread of *document_id*, None where it belongs to none."""
-        return self._threads.get(document_id)
 
 
 def _concatenated(lists: list[RankedList]) -> tuple[FusedCandidate, ...]:

@@ -1,0 +1,93 @@
+"""The reader that asks DuckDB for everything: the definition of every list, and what a small machine uses."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval import schema
+from retrieval.artifact import Artifact
+from retrieval.context import rank_context
+from retrieval.exact import rank_exact
+from retrieval.filters import Predicate, document_predicate, window_predicate
+from retrieval.lexical import QueryTerms, coverage, rank_lexical, read_terms, score_documents
+from retrieval.models import Filters, RankedList
+from retrieval.semantic import rank_semantic
+from retrieval.visibility import Visibility
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_MESSAGE = Predicate("d.document_kind = 'message'")
+
+
+class DuckDBReader:
+    """Ranked lists by SQL over one cursor, whose temporary table `lexical_scores` is this search's own."""
+
+    def __init__(
+        self, artifact: Artifact, cursor: "DuckDBPyConnection", *, filters: Filters, visibility: Visibility
+    ) -> None:
+        """Prepare one search.
+
+        Raises:
+            FilterError: The filters cannot be applied.
+        """
+        self._artifact = artifact
+        self._cursor = cursor
+        self._mapped = schema.DOCUMENT_MESSAGES in artifact.info.capabilities
+        self._documents = document_predicate(filters, visibility, shares=self._mapped and artifact.has_file_chunks)
+        self._windows = window_predicate(filters, visibility)
+        self._terms = QueryTerms(tokens=(), idf={}, capped=False)
+
+    def read_terms(self, words: Sequence[str]) -> QueryTerms:
+        """Return the query's terms and fill `lexical_scores`."""
+        self._terms = read_terms(self._cursor, words, config=self._artifact.info.fts_config)
+        score_documents(self._cursor, self._terms.tokens)
+        return self._terms
+
+    def lexical(self, *, limit: int) -> RankedList:
+        """Return the best allowed documents by BM25."""
+        return rank_lexical(self._cursor, self._documents, limit=limit)
+
+    def coverage(self, document_id: str) -> float:
+        """Return the share of the query's idf that a document holds, 0..1."""
+        return coverage(self._cursor, self._terms, document_id)
+
+    def context(self, *, limit: int) -> tuple[RankedList, int]:
+        """Return the messages that the best windows stand for, and how many windows had none."""
+        messages = _MESSAGE & self._documents
+        return rank_context(self._cursor, self._windows, messages, limit=limit, mapped=self._mapped)
+
+    def exact(self, wanted: Sequence[str], *, limit: int) -> RankedList:
+        """Return the allowed documents that hold every string of *wanted* verbatim."""
+        own_text = self._artifact.info.analyzer is not None
+        return rank_exact(self._cursor, wanted, self._documents, limit=limit, own_text=own_text)
+
+    def semantic(self, vector: NDArray[np.float32], *, limit: int) -> RankedList:
+        """Return the allowed documents nearest to *vector*."""
+        return rank_semantic(self._cursor, vector, self._documents, limit=limit)
+
+    def threads(self, document_ids: Sequence[str]) -> Mapping[str, str | None]:
+        """Return the thread of each document."""
+        return dict(self._column("thread_id", document_ids))
+
+    def times(self, document_ids: Sequence[str]) -> Mapping[str, int]:
+        """Return the time of each document."""
+        return dict(self._column("ts_us", document_ids))
+
+    def by_time(self, *, newest_first: bool, limit: int) -> list[str]:
+        """Return allowed documents by time."""
+        direction = "DESC" if newest_first else "ASC"
+        rows = self._cursor.execute(
+            f"SELECT d.document_id FROM {schema.DOCUMENTS} d WHERE {self._documents.sql} "
+            f"ORDER BY d.ts_us {direction}, d.document_id LIMIT ?",
+            [*self._documents.parameters, limit],
+        ).fetchall()
+        return [row[0] for row in rows]
+
+    def _column(self, column: str, document_ids: Sequence[str]) -> list[tuple[str, Any]]:
+        return self._cursor.execute(
+            f"SELECT document_id, {column} FROM {schema.DOCUMENTS} WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
+            [list(document_ids)],
+        ).fetchall()
