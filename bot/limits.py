@@ -63,4 +63,4 @@ def text_length(text: str) -> int:
 
     Slack does not say what it counts; JavaScript clients count UTF-16 units, the larger of the two.
     """
-    return len(text) + sum(1 for character in text if character > "\uffff")
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -31,7 +31,9 @@ _WHITE_SPACE: Final = regex.compile(r"\s+")
 _MANY_NEWLINES: Final = regex.compile(r"\n{3,}")
 _FENCE: Final = regex.compile(r"```(?:\n)?(.*?)(?:```|\Z)", regex.DOTALL)
 _INLINE_CODE: Final = regex.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-_EMOJI_NAME: Final = regex.compile(r"(?<![\w:]):([a-z0-9_+'\-]{1,80}):(?![\w:])")
+_EMOJI_NAME: Final = regex.compile(r":([a-z0-9_+'\-]{1,80}):")
+# Several may follow each other; what touches a letter, a digit or another colon is a time or code.
+_EMOJI_NAMES: Final = regex.compile(r"(?<![\w:])(?::[a-z0-9_+'\-]{1,80}:)++(?![\w:])")
 # Longer than any emoji or letter in use; a longer cluster is built to break things.
 _LONGEST_CLUSTER: Final = 64
 
@@ -212,16 +214,15 @@ def _unquoted(line: Sequence[Run]) -> list[Run]:
 
 
 def _joined(lines: Sequence[Sequence[Run]]) -> list[Run]:
-    """Return lines as runs with newlines between them, none at either end, never two empty lines."""
+    """Return one or more lines as runs with newlines between them, none at either end, never two empty lines."""
     runs = [run for line in lines for run in [*line, Run("\n")]]
     merged = [
         Run("".join(run.text for run in group), bold=bold, code=code)
         for (bold, code), group in groupby(runs, key=lambda run: (run.bold, run.code))
     ]
     merged = [run if run.code else replace(run, text=_MANY_NEWLINES.sub("\n\n", run.text)) for run in merged]
-    if merged:
-        merged[0] = replace(merged[0], text=merged[0].text.lstrip("\n"))
-        merged[-1] = replace(merged[-1], text=merged[-1].text.rstrip("\n"))
+    merged[0] = replace(merged[0], text=merged[0].text.lstrip("\n"))
+    merged[-1] = replace(merged[-1], text=merged[-1].text.rstrip("\n"))
     return [run for run in merged if run.text]
 
 
@@ -233,16 +234,26 @@ def _inline_elements(runs: Sequence[Run]) -> list[Block]:
 
 def _run_elements(run: Run) -> Iterator[Block]:
     end = 0
-    names = () if run.code else _EMOJI_NAME.finditer(run.text)
-    for name in names:
-        if emoji.emojize(name[0], language="alias") == name[0]:
-            continue
-        if name.start() > end:
-            yield _text_element(run, run.text[end : name.start()])
-        yield {"type": "emoji", "name": name[1]}
-        end = name.end()
+    for start, stop, name in () if run.code else _emoji_names(run.text):
+        if start > end:
+            yield _text_element(run, run.text[end:start])
+        if name is not None:
+            yield {"type": "emoji", "name": name}
+        end = stop
     if end < len(run.text):
         yield _text_element(run, run.text[end:])
+
+
+def _emoji_names(text: str) -> Iterator[tuple[int, int, str | None]]:
+    """Yield (start, end, name) of each known emoji name; None for a skin tone, which rich_text has no place for."""
+    for group in _EMOJI_NAMES.finditer(text):
+        follows_emoji = False
+        for name in _EMOJI_NAME.finditer(text, group.start(), group.end()):
+            if follows_emoji and name[1].startswith("skin-tone-"):
+                yield name.start(), name.end(), None
+            follows_emoji = emoji.emojize(name[0], language="alias") != name[0]
+            if follows_emoji:
+                yield name.start(), name.end(), name[1]
 
 
 def _text_element(run: Run, text: str) -> Block:

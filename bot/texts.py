@@ -171,6 +171,7 @@ NO_CHANNELS: Final = "Slack did not confirm any channel that I can search for yo
 
 # Trouble.
 BUSY: Final = "Many people are searching right now. Please try again in a few seconds."
+USER_BUSY: Final = "Your earlier searches are still running. Please wait for their answers first."
 STOPPING: Final = "I am just restarting. Please try again in a minute."
 TOOK_TOO_LONG: Final = "The search took too long, so I stopped it. Please try again, or narrow it down."
 SOMETHING_WRONG: Final = "Something went wrong on my side, and it has been logged. Please try again."

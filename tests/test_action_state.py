@@ -177,6 +177,14 @@ def test_a_genuine_value_of_another_shape_is_old(payload: bytes) -> None:
         decode(signed(payload))
 
 
+def test_a_signed_payload_that_is_no_base64_is_refused() -> None:
+    body = "v1.AAAAA"
+    mac = hmac.new(SECRET, body.encode(), hashlib.sha256).digest()[:16]
+
+    with pytest.raises(ForgedStateError):
+        decode(f"{body}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}")
+
+
 @pytest.mark.parametrize("changes", [{"user_id": "U0BEN"}, {"team_id": "T0OTHER"}])
 def test_a_press_by_somebody_else_is_told_apart(changes: dict[str, object]) -> None:
     with pytest.raises(ForeignStateError):

@@ -1,5 +1,7 @@
 """A page of results as a Slack message."""
 
+import json
+import secrets
 from dataclasses import replace
 
 import pytest
@@ -10,6 +12,7 @@ from bot import texts
 from bot.action_state import ContextState, MoreState, NewSearchState, PageState, State, ThreadState, decode_state
 from bot.blocks import render_results
 from bot.elements import RenderedMessage, characters
+from localslack.blockkit.check import check_message_blocks
 from retrieval.models import Contribution, DocumentKind, Filters, Mode, QueryClass, Retriever, SearchRequest
 from tests.block_examples import (
     FAMILY,
@@ -60,6 +63,11 @@ def lines(message: RenderedMessage) -> list[str]:
 @pytest.mark.parametrize("name", list(messages()))
 def test_every_kind_of_answer_is_legal(name: str) -> None:
     assert_legal_message(messages()[name].arguments())
+
+
+@pytest.mark.parametrize("name", list(messages()))
+def test_the_local_slack_takes_every_kind_of_answer(name: str) -> None:
+    assert check_message_blocks(json.loads(json.dumps(messages()[name].blocks))) == []
 
 
 def test_the_first_line_says_what_was_searched_how_and_how_fresh_it_is() -> None:
@@ -249,6 +257,20 @@ def test_a_search_too_long_to_page_says_so_and_keeps_its_other_buttons() -> None
     assert texts.TOO_LONG_TO_PAGE in lines(message)[-1]
     assert state_of(message, "Expand thread").back is None
     assert texts.END_OF_RESULTS not in message.text
+
+
+def test_an_id_too_long_for_a_button_leaves_the_link() -> None:
+    document = make_document(document_id=secrets.token_hex(3_000), thread_id=None, thread_size=0)
+
+    assert labels(render(document)) == ["Open in Slack", "New search"]
+
+
+def test_without_link_and_buttons_a_hit_has_no_empty_row() -> None:
+    document = make_empty_document()
+
+    message = render(replace(document, document_id=secrets.token_hex(3_000)), workspace_url=None)
+
+    assert labels(message) == ["New search"]
 
 
 def test_missing_fields_have_placeholders_and_no_broken_link() -> None:

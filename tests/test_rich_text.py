@@ -99,17 +99,39 @@ def test_quoted_lines_become_one_quote() -> None:
     ]
 
 
+def test_an_empty_quote_is_left_out() -> None:
+    assert message("a\n>\nb") == [section(word("a")), section(word("b"))]
+
+
+def test_many_empty_lines_become_one() -> None:
+    assert message("a\n\n\n\nb") == [section(word("a\n\nb"))]
+
+
 def test_known_emoji_names_become_emoji_and_others_stay() -> None:
     assert message("done :tada: at 10:30:45 :our_own_logo:") == [
         section(word("done "), {"type": "emoji", "name": "tada"}, word(" at 10:30:45 :our_own_logo:"))
     ]
 
 
+def test_emoji_names_may_touch_and_lose_their_skin_tone() -> None:
+    assert message(":wave::skin-tone-3::tada: std::b::c :skin-tone-2:") == [
+        section(
+            {"type": "emoji", "name": "wave"},
+            {"type": "emoji", "name": "tada"},
+            word(" std::b::c :skin-tone-2:"),
+        )
+    ]
+
+
+def test_a_text_may_end_with_an_emoji() -> None:
+    assert message("done :tada:") == [section(word("done "), {"type": "emoji", "name": "tada"})]
+
+
 def test_entities_are_not_unescaped_a_second_time() -> None:
     assert message("&lt;@U2&gt; &amp;amp;") == [section(word("&lt;@U2&gt; &amp;amp;"))]
 
 
-@pytest.mark.parametrize("text", ["", "   \n\t ", "\x00\x1b", "``````", "> "])
+@pytest.mark.parametrize("text", ["", "   \n\t ", "\x00\x1b", "``````", "> ", "```\n  \n```"])
 def test_a_message_without_visible_text_gets_a_placeholder(text: str) -> None:
     assert message(text) == [section(word(texts.NO_TEXT, italic=True))]
 

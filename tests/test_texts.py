@@ -1,6 +1,7 @@
 """What people read: sentences, help, status and errors."""
 
 import inspect
+import secrets
 
 import pytest
 
@@ -329,6 +330,15 @@ def test_an_expired_button_offers_the_same_search_afresh_counted_from_now(state:
     assert list(found) == ["Search again", "New search"]
     assert found["Search again"].page == HERE.model_copy(update={"now_s": later})
     assert found["New search"].command == HERE.command
+
+
+def test_a_search_too_long_for_a_button_is_not_offered_again() -> None:
+    page = HERE.model_copy(update={"command": secrets.token_hex(3_000)})
+    error = ExpiredStateError(state=PageState(**OWNER, page=page))
+
+    message = render_state_error(error, signer=make_signer(), now_s=NOON_S)
+
+    assert list(states(message)) == ["New search"]
 
 
 @pytest.mark.parametrize(

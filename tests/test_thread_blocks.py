@@ -1,5 +1,6 @@
 """Threads and neighbours, as messages and in the modal."""
 
+import json
 import secrets
 from dataclasses import replace
 
@@ -13,7 +14,8 @@ from bot.elements import Block, RenderedMessage
 from bot.entries import fair_shares
 from bot.message_blocks import error_view, loading_view, thread_view
 from bot.thread_blocks import ContextView, ThreadView, render_context, render_thread, thread_page_offset
-from retrieval.models import Document, Thread
+from localslack.blockkit.check import check_view
+from retrieval.models import Document, DocumentKind, Thread
 from tests.block_examples import (
     HERE,
     NOON_S,
@@ -194,6 +196,12 @@ def test_a_row_that_lacks_everything_has_placeholders() -> None:
     assert list(buttons(message.blocks)) == ["Back to results"]
 
 
+def test_a_file_passage_in_a_thread_names_its_file() -> None:
+    document = make_document(document_kind=DocumentKind.FILE_CHUNK, metadata={"files": [{"name": "limits.md"}]})
+
+    assert lines(render(with_messages(document)).blocks)[1].endswith("1 of 1  from the file limits.md")
+
+
 def test_a_screen_reader_gets_every_message_of_the_page() -> None:
     message = render(make_thread(2, total=2))
 
@@ -259,6 +267,11 @@ def test_no_thread_ever_breaks_slacks_limits(rows: list[tuple[str, str]]) -> Non
 @pytest.mark.parametrize("name", list(views()))
 def test_every_modal_is_legal(name: str) -> None:
     assert_legal_view(views()[name])
+
+
+@pytest.mark.parametrize("name", list(views()))
+def test_the_local_slack_takes_every_modal(name: str) -> None:
+    assert check_view(json.loads(json.dumps(views()[name]))) == []
 
 
 def test_the_loading_modal_is_small_enough_to_open_at_once() -> None:
