@@ -5,6 +5,7 @@ that matches best by itself (its first, where none does); mapping to the thread'
 for identifiers (docs/design.md).
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from retrieval import schema
@@ -63,6 +64,28 @@ def rank_context(
     for window_id, message_id, _ in rows:
         first.setdefault(window_id, message_id)
     return _mapped(best, first), _orphans(cursor, window_ids, pairs)
+
+
+def window_scores(
+    cursor: "DuckDBPyConnection", message_ids: Sequence[str], windows: Predicate, *, mapped: bool
+) -> dict[str, float]:
+    """Return each message's best score of any window that covers it; messages without one are left out.
+
+    Args:
+        cursor: A cursor whose `lexical_scores` hold the query's scores.
+        message_ids: The messages.
+        windows: What a window must satisfy.
+        mapped: Whether the artifact says which messages a window covers.
+    """
+    allowed = windows & _KIND
+    pairs = _MAPPED_SQL if mapped else _THREAD_SQL
+    rows = cursor.execute(
+        f"SELECT p.message_id, max(l.score) FROM ({pairs}) p JOIN lexical_scores l ON l.document_id = p.window_id "
+        f"JOIN {schema.DOCUMENTS} d ON d.document_id = p.window_id "
+        f"WHERE p.message_id IN (SELECT unnest(?::VARCHAR[])) AND ({allowed.sql}) GROUP BY p.message_id",
+        [list(message_ids), *allowed.parameters],
+    ).fetchall()
+    return dict(rows)
 
 
 def _mapped(best: RankedList, first: dict[str, str]) -> RankedList:

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from retrieval import schema
 from retrieval.artifact import Artifact
-from retrieval.context import rank_context
+from retrieval.context import rank_context, window_scores
 from retrieval.exact import rank_exact
 from retrieval.filters import Predicate, document_predicate, window_predicate
-from retrieval.lexical import QueryTerms, coverage, rank_lexical, read_terms, score_documents
+from retrieval.lexical import QueryTerms, coverage, lexical_scores, rank_lexical, read_terms, score_documents
 from retrieval.models import Filters, RankedList
-from retrieval.semantic import rank_semantic
+from retrieval.semantic import rank_semantic, semantic_scores
 from retrieval.visibility import Visibility
 
 if TYPE_CHECKING:
@@ -67,6 +67,18 @@ class DuckDBReader:
     def semantic(self, vector: NDArray[np.float32], *, limit: int) -> RankedList:
         """Return the allowed documents nearest to *vector*."""
         return rank_semantic(self._cursor, vector, self._documents, limit=limit)
+
+    def lexical_scores(self, document_ids: Sequence[str]) -> Mapping[str, float]:
+        """Return BM25's score of those documents that hold any of the query's terms."""
+        return lexical_scores(self._cursor, document_ids)
+
+    def semantic_scores(self, vector: NDArray[np.float32], document_ids: Sequence[str]) -> Mapping[str, float]:
+        """Return the cosine with *vector* of those documents that have a vector."""
+        return semantic_scores(self._cursor, vector, document_ids)
+
+    def window_scores(self, document_ids: Sequence[str]) -> Mapping[str, float]:
+        """Return the best BM25 score of any allowed thread window that covers a message."""
+        return window_scores(self._cursor, document_ids, self._windows, mapped=self._mapped)
 
     def threads(self, document_ids: Sequence[str]) -> Mapping[str, str | None]:
         """Return the thread of each document."""

@@ -91,6 +91,15 @@ def rank_lexical(
     return ranked_list(retriever, rows)
 
 
+def lexical_scores(cursor: "DuckDBPyConnection", document_ids: Sequence[str]) -> dict[str, float]:
+    """Return the scores of those of some documents that stand in `lexical_scores`."""
+    rows = cursor.execute(
+        "SELECT document_id, score FROM lexical_scores WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(document_ids)],
+    ).fetchall()
+    return dict(rows)
+
+
 def ranked_list(retriever: Retriever, rows: Sequence[tuple[str, float]]) -> RankedList:
     """Return *rows* of (document_id, score), best first, as a ranked list."""
     return RankedList(

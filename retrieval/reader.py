@@ -44,6 +44,21 @@ class Reader(Protocol):
         """Return the allowed documents nearest to *vector*, `(dims,)`, by exact cosine."""
         ...
 
+    def lexical_scores(self, document_ids: Sequence[str]) -> Mapping[str, float]:
+        """Return BM25's score, rounded to 9 decimals, of those documents that hold any of the query's terms."""
+        ...
+
+    def semantic_scores(self, vector: NDArray[np.float32], document_ids: Sequence[str]) -> Mapping[str, float]:
+        """Return the cosine with *vector*, `(dims,)`, of those documents that have a vector."""
+        ...
+
+    def window_scores(self, document_ids: Sequence[str]) -> Mapping[str, float]:
+        """Return the best BM25 score, rounded to 9 decimals, of any allowed thread window that covers a message.
+
+        Messages that no matching window covers are left out.
+        """
+        ...
+
     def threads(self, document_ids: Sequence[str]) -> Mapping[str, str | None]:
         """Return the thread of each document, None where it belongs to none."""
         ...

@@ -1,5 +1,6 @@
 """The semantic ranked list: exact cosine against every allowed vector."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,3 +37,15 @@ def rank_semantic(
         [query.tolist(), *predicate.parameters, limit],
     ).fetchall()
     return ranked_list(Retriever.SEMANTIC, rows)
+
+
+def semantic_scores(
+    cursor: "DuckDBPyConnection", query: NDArray[np.float32], document_ids: Sequence[str]
+) -> dict[str, float]:
+    """Return the cosine with *query*, `(dims,)` float32, of those of some documents that have a vector."""
+    rows = cursor.execute(
+        f"SELECT document_id, array_cosine_similarity(embedding, ?::FLOAT[{int(query.shape[0])}]) "
+        f"FROM {schema.VECTORS} WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
+        [query.tolist(), list(document_ids)],
+    ).fetchall()
+    return dict(rows)
