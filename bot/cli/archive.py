@@ -30,6 +30,7 @@ from retrieval import rollback as rollback_artifact
 @click.pass_context
 def build(
     context: click.Context,
+    *,
     sources: tuple[Path, ...],
     out: Path,
     workspace_id: str | None,
@@ -77,7 +78,7 @@ def build(
 @click.command()
 @click.argument("artifact", type=click.Path(path_type=Path))
 @artifacts_option
-def publish(artifact: Path, artifacts: Path | None) -> None:
+def publish(*, artifact: Path, artifacts: Path | None) -> None:
     """Validate ARTIFACT and make it the current one."""
     _say_current(publish_artifact(artifacts_path(artifacts), artifact))
 
@@ -85,7 +86,7 @@ def publish(artifact: Path, artifacts: Path | None) -> None:
 @click.command()
 @click.argument("build_id", required=False)
 @artifacts_option
-def rollback(build_id: str | None, artifacts: Path | None) -> None:
+def rollback(*, build_id: str | None, artifacts: Path | None) -> None:
     """Make BUILD_ID, or else the newest valid one before the current, the current artifact again."""
     _say_current(rollback_artifact(artifacts_path(artifacts), build_id))
 
@@ -93,7 +94,7 @@ def rollback(build_id: str | None, artifacts: Path | None) -> None:
 @click.command(name="artifacts")
 @artifacts_option
 @json_option
-def artifacts(artifacts: Path | None, as_json: bool) -> None:
+def artifacts(*, artifacts: Path | None, as_json: bool) -> None:
     """List the artifacts of a folder, newest first."""
     entries = list_artifacts(artifacts_path(artifacts))
     if as_json:

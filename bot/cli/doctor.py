@@ -16,7 +16,7 @@ from retrieval import EmbedderFactory, Finding, diagnose
 @click.option("--verify", is_flag=True, help="Compare ranked lists with DuckDB's own functions.")
 @json_option
 @click.pass_context
-def doctor(context: click.Context, artifacts: Path | None, verify: bool, as_json: bool) -> None:
+def doctor(context: click.Context, *, artifacts: Path | None, verify: bool, as_json: bool) -> None:
     """Check the set-up and say what to do about each fault. Exit code 1 where there is one."""
     settings = load_settings(EngineSettings)
     embedders = EmbedderFactory(settings.embedding_url, settings.embedding_model)

@@ -68,7 +68,7 @@ def logs(
     \b
     slackquery logs --since 7d --event refused --event error
     slackquery logs --user U012ABC --json
-    """  # noqa: D301 - click reads the backspace.
+    """
     folder = _folder(audit_dir)
     newest: deque[AuditRecord] = deque(maxlen=limit)
     newest.extend(

@@ -66,6 +66,7 @@ _RANKS = (
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
 @json_option
 def search(
+    *,
     query: str,
     artifacts: Path | None,
     mode: str | None,
@@ -120,7 +121,7 @@ def search(
 @as_option
 @json_option
 def message(
-    document_id: str, artifacts: Path | None, before: int, after: int, as_user: str | None, as_json: bool
+    *, document_id: str, artifacts: Path | None, before: int, after: int, as_user: str | None, as_json: bool
 ) -> None:
     """Show a message with its neighbours in the channel."""
     with opened_artifact(artifacts) as artifact:
@@ -150,7 +151,7 @@ def message(
 @click.option("--limit", type=click.IntRange(1, 500), default=200, show_default=True, help="Messages at most.")
 @as_option
 @json_option
-def thread(thread_id: str, artifacts: Path | None, limit: int, as_user: str | None, as_json: bool) -> None:
+def thread(*, thread_id: str, artifacts: Path | None, limit: int, as_user: str | None, as_json: bool) -> None:
     """Show a thread, oldest message first."""
     with opened_artifact(artifacts) as artifact:
         found = get_slack_thread(artifact, thread_id, visibility=caller_visibility(artifact, as_user), limit=limit)

@@ -23,7 +23,7 @@ def serve() -> None:
 
     \b
     slackquery serve
-    """  # noqa: D301 - click reads the backspace.
+    """
     settings = Settings.load()
     configure_logging(level=settings.log_level, stream=sys.stdout)
 
@@ -58,7 +58,7 @@ def demo(*, export: Path | None, port: int, no_browser: bool, cache: Path | None
     \b
     slackquery demo
     slackquery demo --export my-export.zip
-    """  # noqa: D301 - click reads the backspace.
+    """
     # The demo brings the builder and the local Slack, which no other command needs.
     from bot.demo import DemoError, default_cache, prepare_demo, run_demo  # noqa: PLC0415
 

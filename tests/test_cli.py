@@ -1,0 +1,269 @@
+"""The command line over the sample archive and small exports: names, JSON fields, exit codes, sentences."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from bot.cli import main
+from tests.artifact_factory import Row, write_artifact
+from tests.export_factory import ExportFactory
+
+ROWS = (
+    Row(key="1.1", text="rate limit 429 for the partner tier", minute=1, thread="1.1", parent=True, vector=(1, 0, 0)),
+    Row(key="1.2", text="we saw 429 again", minute=2, thread="1.1", author="U2", author_name="Lee", vector=(1, 1, 0)),
+    Row(key="2.1", text="lunch at noon", minute=3, channel="C2", channel_name="random", vector=(0, 1, 0)),
+    *(Row(key=f"9.{n:02}", text="filler words", minute=10 + n, channel="C2", vector=(0, 1, n)) for n in range(12)),
+)
+RESULT_FIELDS = {
+    "document_id", "document_kind", "workspace_id", "channel_id", "channel_name", "author_id", "author_name", "ts_us",
+    "timestamp", "thread_id", "thread_root_id", "text", "permalink", "fused_score", "lexical_rank", "lexical_score",
+    "semantic_rank", "semantic_score", "contextual_rank", "exact_rank",
+}  # fmt: skip
+PAGE_FIELDS = {
+    "query", "mode", "route", "effective_weights", "artifact_id", "generation_id", "warnings", "timings_ms", "results",
+    "next_cursor",
+}  # fmt: skip
+
+
+def run(*arguments: str | Path) -> Result:
+    """Run the command line in this process."""
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def run_json(*arguments: str | Path) -> dict[str, object]:
+    """Run a command with --json and parse its stdout, which holds one document and nothing else."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert isinstance(document, dict)
+    return document
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cli")
+    write_artifact(path, ROWS, publish=True)
+    return path
+
+
+def test_search_json_has_the_documented_fields(folder: Path) -> None:
+    page = run_json("search", "429", "--artifacts", folder, "--mode", "lexical")
+
+    assert page.keys() >= PAGE_FIELDS
+    results = page["results"]
+    assert isinstance(results, list)
+    assert [one["document_id"] for one in results] == ["T1:C1:1.2", "T1:C1:1.1"]
+    assert results[0].keys() >= RESULT_FIELDS
+    assert results[0]["lexical_rank"] == 1
+    assert results[0]["semantic_rank"] is None
+
+
+def test_search_as_text_shows_author_channel_time_and_reason(folder: Path) -> None:
+    result = run("search", "429 partner", "--artifacts", folder, "--mode", "lexical")
+
+    assert result.exit_code == 0
+    assert "Ada  #general  2025-10-09 08:54 UTC" in result.stdout
+    assert "keyword #1" in result.stdout
+    assert "sees everything" not in result.stdout
+    assert "Searching everything" in result.stderr
+
+
+def test_explain_shows_the_parts_of_a_score(folder: Path) -> None:
+    result = run("search", "429", "--artifacts", folder, "--mode", "lexical", "--explain")
+
+    assert "lexical: rank 1, score" in result.stdout
+    assert "sum" in result.stdout
+
+
+def test_a_cursor_leads_to_the_next_page(folder: Path) -> None:
+    arguments = ("search", "filler", "--artifacts", folder, "--mode", "lexical", "--limit", "10")
+    first = run_json(*arguments)
+    second = run_json(*arguments, "--cursor", str(first["next_cursor"]))
+
+    assert len(first["results"]) == 10  # type: ignore[arg-type]
+    assert len(second["results"]) == 2  # type: ignore[arg-type]
+    assert second["next_cursor"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--channel", "general"), 2),
+        (("--channel", "#random"), 0),
+        (("--channel", "C1", "--author", "Lee"), 1),
+        (("--workspace", "T9"), 0),
+        (("--before", "2025-10-09T08:54:20"), 1),
+        (("--after", "2025-10-10"), 0),
+        (("--after", "2025-10-09", "--before", "2025-10-09"), 2),
+    ],
+)
+def test_options_narrow(folder: Path, options: Sequence[str], expected: int) -> None:
+    page = run_json("search", "429", "--artifacts", folder, "--mode", "lexical", *options)
+
+    assert len(page["results"]) == expected  # type: ignore[arg-type]
+
+
+def test_the_query_has_slacks_grammar(folder: Path) -> None:
+    page = run_json("search", "429 in:#general from:Lee mode:lexical", "--artifacts", folder)
+
+    assert page["mode"] == "lexical"
+    assert [one["author_name"] for one in page["results"]] == ["Lee"]  # type: ignore[union-attr, index, attr-defined]
+
+
+def test_hybrid_without_a_model_falls_back_and_says_so(folder: Path) -> None:
+    page = run_json("search", "429", "--artifacts", folder)
+
+    assert page["results"]
+    assert any("meaning is not available" in one for one in page["warnings"])  # type: ignore[union-attr, attr-defined]
+
+
+def test_message_shows_neighbours(folder: Path) -> None:
+    context = run_json("message", "T1:C1:1.2", "--artifacts", folder, "--before", "1", "--after", "0")
+
+    assert context["message"]["text"] == "we saw 429 again"  # type: ignore[index, call-overload]
+    assert [one["document_id"] for one in context["before"]] == ["T1:C1:1.1"]  # type: ignore[union-attr, index, attr-defined]
+
+
+def test_thread_is_oldest_first_with_its_total(folder: Path) -> None:
+    thread = run_json("thread", "T1:C1:1.1", "--artifacts", folder)
+
+    assert thread["total"] == 2
+    assert [one["document_id"] for one in thread["messages"]] == ["T1:C1:1.1", "T1:C1:1.2"]  # type: ignore[union-attr, index, attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("search", '"', "--mode", "lexical"), "no word or number"),
+        (("search", "x in:#nowhere"), "no channel called"),
+        (("search", "x", "--cursor", "junk", "--mode", "lexical"), "not a cursor"),
+        (("search", "x before:someday"), "someday"),
+        (("message", "T1:C1:none"), "No message"),
+        (("thread", "T1:C1:none"), "No thread"),
+        (("rollback",), "no valid artifact"),
+        (("publish", "absent.duckdb"), "no manifest"),
+        (("search", "x", "--as", "U1"), "does not say who may see what"),
+    ],
+)
+def test_failures_are_one_sentence_and_exit_1(folder: Path, arguments: Sequence[str], sentence: str) -> None:
+    result = run(*arguments, "--artifacts", folder)
+
+    assert result.exit_code == 1
+    assert sentence in result.stderr
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+
+
+def test_a_folder_without_an_artifact_says_what_to_do(tmp_path: Path) -> None:
+    result = run("search", "x", "--artifacts", tmp_path)
+
+    assert result.exit_code == 1
+    assert "slackquery build" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("search",), ("search", "x", "--mode", "magic"), ("search", "x", "--limit", "0"), ("nonsense",), ("search", "x")],
+)
+def test_wrong_usage_exits_2(arguments: Sequence[str]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+def test_every_command_and_option_has_help() -> None:
+    """A newcomer finds every verb explained."""
+    for name, command in main.commands.items():
+        assert command.help, name
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, f"{name} {parameter.name}"
+        assert run(name, "--help").exit_code == 0
+
+
+def export(tmp_path: Path) -> Path:
+    """A small export with a private channel, a direct message and a guest."""
+    factory = ExportFactory()
+    factory.user("U1", name="ana", display_name="Ana")
+    factory.user("U2", name="bo", display_name="Bo")
+    factory.user("U3", name="guest", display_name="Guest", is_restricted=True)
+    factory.channel("C1", "general", members=["U1", "U2"])
+    factory.channel("G1", "board", members=["U2"], kind="private")
+    factory.message("C1", "1700000000.000100", "budget in public E4392", user="U1")
+    factory.message("G1", "1700000060.000100", "budget in private", user="U2")
+    return factory.write_folder(tmp_path / "export")
+
+
+def test_build_publish_search_rollback(tmp_path: Path) -> None:
+    """The whole life of an archive from the command line."""
+    out = tmp_path / "out"
+    url = "https://work.slack.example"
+    built = run_json("build", export(tmp_path), "--out", out, "--embedder", "none", "--workspace-url", url, "--publish")
+
+    assert built["published"] is True
+    page = run_json("search", "E4392", "--artifacts", out)
+    hit = page["results"][0]  # type: ignore[index]
+    assert hit["permalink"] == f"{url}/archives/C1/p1700000000000100"
+    assert hit["author_name"] == "Ana"
+    listed = run_json("artifacts", "--artifacts", out)["artifacts"]
+    assert [one["current"] for one in listed] == [True]  # type: ignore[union-attr, index, attr-defined]
+    assert run("rollback", "--artifacts", out).exit_code == 1
+
+
+def test_as_user_sees_what_the_export_says(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_json("build", export(tmp_path), "--out", out, "--embedder", "none", "--publish")
+
+    def found(user: str) -> int:
+        return len(run_json("search", "budget", "--artifacts", out, "--mode", "lexical", "--as", user)["results"])  # type: ignore[arg-type]
+
+    assert (found("U1"), found("U2"), found("U3")) == (1, 2, 0)
+    assert "knows no user" in run("search", "budget", "--artifacts", out, "--as", "U9").stderr
+
+
+def test_unreadable_files_are_named_and_exit_1_unless_lenient(tmp_path: Path) -> None:
+    source = export(tmp_path)
+    (source / "general" / "2023-11-15.json").write_text('[{"type": "message", ')
+    strict = run("build", source, "--out", tmp_path / "a", "--embedder", "none")
+    lenient = run("build", source, "--out", tmp_path / "b", "--embedder", "none", "--lenient")
+
+    assert strict.exit_code == 1
+    assert "2023-11-15.json" in strict.output
+    assert lenient.exit_code == 0
+
+
+def test_doctor_finds_nothing_wrong_and_verifies(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_json("build", export(tmp_path), "--out", out, "--embedder", "none", "--publish")
+    report = run_json("doctor", "--artifacts", out, "--verify")
+
+    assert report["ok"] is True
+    names = {one["name"] for one in report["findings"]}  # type: ignore[union-attr, index, attr-defined]
+    assert {"python", "duckdb", "fts extension", "artifact", "embedding", "verify"} <= names
+
+
+def test_doctor_names_the_fault_and_the_remedy(tmp_path: Path) -> None:
+    result = run("doctor", "--artifacts", tmp_path)
+
+    assert result.exit_code == 1
+    assert "FAULT  artifact" in result.stdout
+    assert "slackquery build" in result.stdout
+
+
+def test_module_and_script_are_the_same_program(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SLACK")}
+    done = subprocess.run(
+        [sys.executable, "-m", "bot", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parent.parent,
+        env=environment,
+    )
+
+    assert "slackquery build" in done.stdout
