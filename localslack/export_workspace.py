@@ -87,6 +87,12 @@ def _user(row: JsonObject, team_id: str) -> JsonObject:
     }
 
 
+@cache
+def _zones() -> frozenset[str]:
+    # The standard library reads the whole time zone database at every call.
+    return frozenset(available_timezones())
+
+
 def _channels(files: ExportFiles, days: Mapping[str, list[str]], people: Mapping[str, JsonObject]) -> list[JsonObject]:
     listed = [_channel(row, flags) for name, flags in _LISTS.items() for row in files.rows(name) if "id" in row]
     folders = {channel["folder"] for channel in listed}
