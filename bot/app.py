@@ -27,7 +27,7 @@ from bot.retrieval_pool import RetrievalPool
 from bot.services import Identity, Services
 from bot.settings import Settings
 from bot.visibility import AccessRules
-from bot.web_api import WebAPI
+from bot.web_api import WebAPI, error_code
 from retrieval import ArtifactInfo, ArtifactStore, EmbedderFactory
 from retrieval.endpoint import EndpointOptions
 
@@ -144,7 +144,7 @@ async def _identify(client: AsyncWebClient) -> Identity:
     try:
         answer = await client.auth_test()
     except SlackApiError as exc:
-        raise StartError(f"Slack does not accept SLACK_BOT_TOKEN ({exc.response.get('error')}).") from exc
+        raise StartError(f"Slack does not accept SLACK_BOT_TOKEN ({error_code(exc)}).") from exc
     except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as exc:
         raise StartError(f"Slack cannot be reached at SLACK_API_URL ({type(exc).__name__}).") from exc
     url = str(answer.get("url") or "")

@@ -15,6 +15,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from bot.envelopes import SeenEnvelopes
+from bot.web_api import error_code
 
 _log = structlog.get_logger(__name__)
 
@@ -97,7 +98,7 @@ class SocketConnection:
         try:
             answer = await self._app.client.apps_connections_open(app_token=self._app_token)
         except SlackApiError as exc:
-            reason = exc.response.get("error")
+            reason = error_code(exc)
             raise ConnectionRefusedBySlackError(
                 f"Slack does not accept SLACK_APP_TOKEN for Socket Mode ({reason})."
             ) from exc

@@ -12,6 +12,7 @@ from bot.elements import Block, RenderedMessage
 from bot.message_blocks import error_view
 from bot.payloads import Body, response_url_of, view_id_of
 from bot.status_blocks import render_sentence
+from bot.web_api import error_code
 
 _log = structlog.get_logger(__name__)
 
@@ -118,5 +119,5 @@ class Reply:
 
     @staticmethod
     def _log_failure(event: str, error: Exception) -> None:
-        reason = error.response.get("error") if isinstance(error, SlackApiError) else type(error).__name__
+        reason = error_code(error) if isinstance(error, SlackApiError) else type(error).__name__
         _log.error(event, reason=reason)

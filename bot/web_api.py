@@ -120,9 +120,8 @@ class WebAPI:
             except TimeoutError as exc:
                 raise SlackUnavailableError(method=method, reason="timeout") from exc
             except SlackApiError as exc:
-                reason = str(exc.response.get("error") or exc.response.status_code)
-                if exc.response.status_code != 429:
-                    raise SlackUnavailableError(method=method, reason=reason) from exc
+                if not is_rate_limit(exc):
+                    raise SlackUnavailableError(method=method, reason=error_code(exc)) from exc
                 self._not_before[method] = self._monotonic() + _retry_seconds(exc)
             except (aiohttp.ClientError, SlackClientError, OSError, ValueError) as exc:
                 raise SlackUnavailableError(method=method, reason="connection") from exc
@@ -159,6 +158,21 @@ class WebAPI:
             raise SlackUnavailableError(method=method, reason="ratelimited")
         if (wait := turn - self._monotonic()) > 0:
             await self._sleep(wait)
+
+
+def error_code(error: SlackApiError) -> str:
+    """Return Slack's error code, else the HTTP status, else `unreadable`.
+
+    Where the body was no JSON, the SDK puts the HTTP library's response in the place of its own.
+    """
+    if not isinstance(error.response, AsyncSlackResponse):
+        return "unreadable"
+    return str(error.response.get("error") or error.response.status_code)
+
+
+def is_rate_limit(error: SlackApiError) -> bool:
+    """Return whether Slack asked for a pause."""
+    return isinstance(error.response, AsyncSlackResponse) and error.response.status_code == 429
 
 
 def _retry_seconds(error: SlackApiError) -> float:

@@ -31,6 +31,7 @@ MANIFEST: dict[str, Any] = yaml.safe_load((ROOT / "manifest.yaml").read_text(enc
 URL = "https://example.slack.com/"
 
 ADA, BEN, GUS, DORA, ROBO, EVE, CLEO = "U1", "U2", "U3GUEST", "U4GONE", "U5BOT", "U6OTHER", "U7"
+CROWD = tuple(f"U{number}" for number in range(20, 32))
 GENERAL, PAYMENTS, SECRET, OLD, SHARED = "C1", "C2", "C3SECRET", "C4OLD", "C5SHARED"
 
 RATE_LIMITS = 23
@@ -45,7 +46,7 @@ def workspace() -> Workspace:
     def user(user_id: str, name: str, **more: Any) -> User:
         return User(id=user_id, name=name, real_name=name.title(), display_name=name, **{"team_id": TEAM_ID, **more})
 
-    everybody = (ADA, BEN, CLEO)
+    everybody = (ADA, BEN, CLEO, *CROWD)
     return Workspace(
         team=Team(id=TEAM_ID, name="Example", domain="example", url=URL),
         users=(
@@ -56,6 +57,7 @@ def workspace() -> Workspace:
             user(DORA, "dora", deleted=True),
             user(ROBO, "robo", is_bot=True),
             user(EVE, "eve", team_id="T9OTHER"),
+            *(user(user_id, f"member{user_id.lower()}") for user_id in CROWD),
         ),
         channels=(
             Channel(id=GENERAL, name="general", members=(*everybody, GUS, DORA, ROBO), is_general=True),
@@ -93,15 +95,22 @@ def export() -> ExportFactory:
     return made
 
 
-def build_archive(folder: Path, *, made: ExportFactory | None = None, source: Path | None = None) -> Path:
+def newer_export() -> ExportFactory:
+    """Return the export of an hour later: one message more."""
+    made = export()
+    made.message(PAYMENTS, f"{START + 700_000}.000100", "A platypus joined the partner tier", user=CLEO)
+    return made
+
+
+def build_archive(folder: Path, *, made: ExportFactory | None = None, embedders: EmbedderFactory | None = None) -> Path:
     """Build an archive in `folder`, publish it there, and return its file."""
-    where = source or folder.with_name(folder.name + "-export")
+    where = folder.with_name(folder.name + "-export")
     (made or export()).write_folder(where)
     result = build_artifact(
         [where],
         folder,
         workspace=WorkspaceIdentity(workspace_id=TEAM_ID, name="Example", url=URL),
-        embedder=EmbedderFactory().for_build(),
+        embedder=(embedders or EmbedderFactory()).for_build(),
         clock=lambda: datetime.now(UTC),
     )
     publish(folder, result.artifact)
