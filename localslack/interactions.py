@@ -145,8 +145,8 @@ class Interactions:
         core = self._core
         if "submit" not in view.spec:
             return self._refuse(user, "not_allowed", "This view cannot be submitted.", None)
-        if found := refusals(view.spec["blocks"], view.values):
-            view.errors = found
+        view.errors = refusals(view.spec["blocks"], view.values)
+        if view.errors:
             self._changed(view)
             return Outcome(acked=True, seconds=0.0, error="invalid_input")
         payload = self._payload(user, "view_submission") | {
@@ -255,10 +255,12 @@ class Interactions:
 
     def _payload(self, user: User, kind: str) -> JsonObject:
         world = self._core.world
+        external = world.is_external(user.id)
         return {
             "type": kind,
             "token": "test-verification",
-            "team": {"id": world.team.id, "domain": world.team.domain},
+            # An external member's payload names that member's own workspace.
+            "team": {"id": user.team_id, "domain": "elsewhere" if external else world.team.domain},
             "enterprise": None,
             "is_enterprise_install": False,
             "api_app_id": world.app_id,
