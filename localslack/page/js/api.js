@@ -69,24 +69,34 @@ export class LiveFeed {
     this.retryMs = FIRST_RETRY_MS;
     this.opened = false;
     this.closed = false;
+    /** Settles at the first greeting: what changes from then on is heard. */
+    this.ready = new Promise((resolve) => {
+      this.greeted = resolve;
+    });
     this.connect();
   }
 
   connect() {
     const url = `${location.origin.replace(/^http/, "ws")}/page/api/live?user=${encodeURIComponent(this.userId)}`;
     this.socket = new WebSocket(url, [PROTOCOL, `token.${sessionStorage.getItem(TOKEN_KEY) ?? ""}`]);
-    this.socket.onopen = () => {
-      this.retryMs = FIRST_RETRY_MS;
-      this.listeners.onStatus(true, this.opened);
-      this.opened = true;
-    };
-    this.socket.onmessage = (event) => this.listeners.onChange(JSON.parse(event.data));
+    this.socket.onmessage = (event) => this.hear(JSON.parse(event.data));
     this.socket.onclose = () => {
       if (this.closed) return;
       this.listeners.onStatus(false, false);
       setTimeout(() => this.closed || this.connect(), this.retryMs);
       this.retryMs = Math.min(this.retryMs * 2, LONGEST_RETRY_MS);
     };
+  }
+
+  hear(change) {
+    if (change.kind !== "hello") {
+      this.listeners.onChange(change);
+      return;
+    }
+    this.retryMs = FIRST_RETRY_MS;
+    this.greeted();
+    this.listeners.onStatus(true, this.opened);
+    this.opened = true;
   }
 
   /** Stop listening for good. */

@@ -80,6 +80,7 @@ export class App {
       onChange: (change) => this.onChange(change),
       onStatus: (connected, again) => this.onStatus(connected, again),
     });
+    await this.feed.ready;
     await this.loadViews();
     if (place === "home" && this.app.has_home) await this.openHome();
     else await this.openChannel(this.channels.has(place) ? place : this.firstChannel());
@@ -250,13 +251,15 @@ export class App {
       this.notices.show(`${personName(this.context(), this.me)} cannot see the channel of this link.`, { kind: "info" });
       return;
     }
-    const root = threadTs && threadTs !== ts ? threadTs : ts;
-    await this.openChannel(channel, { around: root });
-    if (!root) return;
-    const found = this.view.list.reveal(root);
+    await this.openChannel(channel, { around: ts });
+    if (!ts) return;
+    const root = this.view.conversation.threadTs ?? threadTs ?? ts;
     const message = this.view.conversation.byTs.get(root);
-    if (found && root !== ts) await this.thread.open(message, ts);
-    if (!found) this.notices.show("This message is not in the local workspace. The link itself is right: at Slack it would open there.", { kind: "info" });
+    if (!this.view.list.reveal(root)) {
+      this.notices.show("This message is not in the local workspace. The link itself is right: at Slack it would open there.", { kind: "info" });
+    } else if (root !== ts) {
+      await this.thread.open(message, ts);
+    }
   }
 
   drawAll() {
@@ -284,7 +287,7 @@ export class App {
     if (this.atHome) return fill(byId("place"), icon("app"), el("h1", {}, this.app.name), el("span", { class: "topic" }, "Home"));
     if (!channel) return fill(byId("place"), el("h1", {}, "No channel"));
     const sign = { public: "hash", private: "lock", im: "reply", mpim: "people" }[channel.kind];
-    const count = channel.kind === "im" ? null : `${channel.members.length} ${channel.members.length === 1 ? "member" : "members"}`;
+    const count = channel.kind === "im" ? null : `${channel.memberCount} ${channel.memberCount === 1 ? "member" : "members"}`;
     this.composer.setLabel(`Message ${channel.kind.endsWith("im") ? "" : "#"}${channelTitle(this.context(), channel)}`);
     return fill(byId("place"), icon(sign), el("h1", {}, channelTitle(this.context(), channel)),
       el("span", { class: "topic" }, channel.topic || channel.purpose), count && el("span", { class: "member-count" }, count));
@@ -369,5 +372,5 @@ export class App {
 }
 
 function inChannel(message) {
-  return !message.thread_ts || message.thread_ts === message.ts || message.is_broadcast;
+  return !message.thread_ts || message.thread_ts === message.ts;
 }

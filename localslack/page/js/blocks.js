@@ -3,7 +3,7 @@
 import { avatar } from "./avatar.js";
 import { el, icon, uniqueId } from "./dom.js";
 import { drawElement, image } from "./elements.js";
-import { plain, mrkdwn, textObject } from "./inline.js";
+import { plain, textObject } from "./inline.js";
 import { anchor, safeUrl } from "./links.js";
 import { richText } from "./richtext.js";
 
@@ -100,21 +100,4 @@ function input(block, surface) {
   return el("div", { class: error ? "block input has-error" : "block input" }, label, element,
     block.hint && el("div", { class: "hint", id: ids.hint }, textObject(block.hint, surface.ctx)),
     error && el("div", { class: "field-error", id: ids.error }, icon("warning"), error));
-}
-
-/**
- * Draw a message's legacy attachments: a bar, a title, text, or blocks.
- *
- * @param {object[]} attachments
- * @param {Surface} surface
- * @returns {HTMLElement[]}
- */
-export function drawAttachments(attachments, surface) {
-  return attachments.map((one) => el("div", { class: "attachment" },
-    one.pretext && el("div", { class: "text" }, mrkdwn(one.pretext, surface.ctx)),
-    el("div", { class: "attachment-body" },
-      one.author_name && el("div", { class: "attachment-author" }, one.author_name),
-      one.title && el("div", { class: "attachment-title" }, one.title_link ? anchor(one.title_link, [one.title], surface.ctx) : one.title),
-      one.blocks ? drawBlocks(one.blocks, surface) : el("div", { class: "text" }, mrkdwn(one.text ?? one.fallback ?? "", surface.ctx)),
-      one.footer && el("div", { class: "attachment-footer" }, one.footer))));
 }

@@ -50,6 +50,7 @@ export class ChannelView {
       answer.messages.forEach((message) => conversation.put(message));
       conversation.hasEarlier = answer.has_earlier;
       conversation.hasLater = answer.has_later;
+      conversation.threadTs = answer.thread_ts;
     }
     if (channel === this.channelId) this.conversation = conversation;
   }

@@ -18,7 +18,8 @@
  * @property {boolean} isArchived
  * @property {boolean} isMember
  * @property {string} topic
- * @property {string[]} members
+ * @property {number} memberCount
+ * @property {string[]} members Of direct messages only.
  *
  * @typedef {object} Context
  * @property {string} teamUrl

@@ -56,11 +56,10 @@ export function broadcast(range) {
  * @returns {HTMLElement}
  */
 export function dateText(date, ctx) {
-  if (!Number.isFinite(date.timestamp)) return el("span", {}, date.fallback);
-  const text = formatDate(date.timestamp, date.pattern, { zone: ctx.zone, now: ctx.now() });
   const stamp = new Date(date.timestamp * 1000);
-  // Slack shows the fallback where it cannot show the moment; a year beyond JavaScript's is such a one.
+  // Slack shows the fallback where it cannot show the moment; no number, or a year beyond JavaScript's.
   if (Number.isNaN(stamp.getTime())) return el("span", {}, date.fallback);
+  const text = formatDate(date.timestamp, date.pattern, { zone: ctx.zone, now: ctx.now() });
   const time = el("time", { datetime: stamp.toISOString(), title: fullTime(date.timestamp, ctx.zone) }, text);
   return date.url ? anchor(date.url, [time], ctx) : time;
 }

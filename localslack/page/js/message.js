@@ -1,7 +1,7 @@
 /** One message: its author, its time, its content, and what can be done with it. */
 
 import { avatar } from "./avatar.js";
-import { drawAttachments, drawBlocks } from "./blocks.js";
+import { drawBlocks } from "./blocks.js";
 import { personName } from "./context.js";
 import { el, icon } from "./dom.js";
 import { mrkdwn } from "./inline.js";
@@ -15,7 +15,6 @@ import { clock, fullTime } from "./time.js";
  * @property {string} user_id
  * @property {string} text
  * @property {object[]} blocks
- * @property {object[]} attachments
  * @property {string|null} thread_ts
  * @property {boolean} is_ephemeral
  * @property {boolean} is_edited
@@ -62,7 +61,7 @@ function content(message, ctx, actions) {
   const body = message.blocks.length
     ? drawBlocks(message.blocks, surface)
     : el("div", { class: "text" }, mrkdwn(message.text, ctx), edited);
-  return [body, message.blocks.length ? edited : null, drawAttachments(message.attachments, surface)];
+  return [body, message.blocks.length ? edited : null];
 }
 
 function stamp(message, ctx) {

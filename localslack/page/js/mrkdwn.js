@@ -9,6 +9,8 @@
 const STYLES = { "*": "bold", _: "italic", "~": "strike" };
 const FENCE = "```";
 const WORD = /[\p{L}\p{N}]/u;
+// Slack gives no limit; this one keeps hostile text from costing quadratic time.
+const STYLED_CHARACTERS = 3000;
 
 /**
  * Read mrkdwn.
@@ -125,19 +127,21 @@ function readEmoji(text, at) {
   return { node: { type: "emoji", name: match[1] }, end: at + match[0].length };
 }
 
-/** *bold*, _italic_ and ~strike~ stand at word edges and hold no blank at their own edges. */
+/** *bold*, _italic_ and ~strike~ stand at word edges, hold no blank at their own edges, never themselves. */
 function readStyle(text, at, options) {
   const mark = text[at];
   const type = STYLES[mark];
-  if (!type || WORD.test(text[at - 1] ?? "") || text[at - 1] === mark) return null;
+  const { within = "" } = options;
+  if (!type || within.includes(mark) || WORD.test(text[at - 1] ?? "") || text[at - 1] === mark) return null;
+  if (/\s/.test(text[at + 1] ?? " ")) return null;
   const newline = text.indexOf("\n", at);
-  const stop = newline < 0 ? text.length : newline;
-  for (let end = text.indexOf(mark, at + 1); end > 0 && end < stop; end = text.indexOf(mark, end + 1)) {
+  const stop = Math.min(newline < 0 ? text.length : newline, at + STYLED_CHARACTERS);
+  for (let end = text.indexOf(mark, at + 2); end > 0 && end < stop; end = text.indexOf(mark, end + 1)) {
+    const next = text[end + 1] ?? "";
+    if (/\s/.test(text[end - 1]) || next === mark || WORD.test(next)) continue;
     const inside = text.slice(at + 1, end);
-    const fits = inside !== "" && !/^\s|\s$/.test(inside) && !WORD.test(text[end + 1] ?? "");
-    if (fits && text[end + 1] !== mark && !splitsEntity(inside)) {
-      return { node: { type, children: parseInline(inside, options) }, end: end + 1 };
-    }
+    if (splitsEntity(inside)) continue;
+    return { node: { type, children: parseInline(inside, { ...options, within: within + mark }) }, end: end + 1 };
   }
   return null;
 }

@@ -8,7 +8,7 @@ export class Values {
 
   /** @returns {object|undefined} For example {type: "plain_text_input", value: "x"}. */
   get(blockId, actionId) {
-    return this.entries.get(key(blockId, actionId));
+    return this.entries.get(key(blockId, actionId))?.state;
   }
 
   /** Remember an entry; blockId and actionId name the place. */
@@ -34,8 +34,8 @@ export class Values {
 
   /** The entry of one input, or what `make` says it starts with. */
   start(blockId, actionId, make) {
-    const found = this.entries.get(key(blockId, actionId));
-    if (found) return found.state;
+    const found = this.get(blockId, actionId);
+    if (found) return found;
     const state = make();
     this.set(blockId, actionId, state);
     return state;

@@ -21,7 +21,7 @@ export function readPeople(rows) {
 export function readChannels(rows) {
   return new Map(rows.map((row) => [row.id, {
     id: row.id, name: row.name, kind: row.kind, isArchived: row.is_archived, isMember: row.is_member,
-    topic: row.topic, purpose: row.purpose, members: row.members,
+    topic: row.topic, purpose: row.purpose, memberCount: row.member_count, members: row.members,
   }]));
 }
 
@@ -31,6 +31,8 @@ export class Conversation {
     this.byTs = new Map();
     this.hasEarlier = false;
     this.hasLater = false;
+    /** The thread that the wanted message belongs to, where it is a reply. */
+    this.threadTs = null;
   }
 
   /** @param {import("./message.js").Message} message */
