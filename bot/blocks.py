@@ -142,10 +142,9 @@ def _with_hits(view: ResultsView, hits: Sequence[_ShownHit]) -> RenderedMessage:
 
 
 def _nothing_found(view: ResultsView) -> RenderedMessage:
-    sentence = texts.nothing_found(_understood(view))
     attempts = note_lines(view.suggestions or _default_suggestions(view.page))
     notes = note_lines([*view.notices, *_warnings(view.page)])
-    paragraph = "\n".join([sentence, *(f"• {attempt}" for attempt in attempts)])
+    paragraph = "\n".join([texts.NOTHING_FOUND, *(f"• {attempt}" for attempt in attempts)])
     closing = [texts.ABSENCE_IS_NO_PROOF, *note_lines(view.not_searched)]
     blocks = [
         _first_line(view, texts.NO_RESULTS),
@@ -154,7 +153,7 @@ def _nothing_found(view: ResultsView) -> RenderedMessage:
         actions([_new_search_button(view)]),
         *note_blocks(closing),
     ]
-    head = [sentence, f"{_summary(view)}.", *notes, *attempts, *closing]
+    head = [texts.nothing_found(_understood(view)), f"{_summary(view)}.", *notes, *attempts, *closing]
     return RenderedMessage(text=fallback_text(head=head), blocks=tuple(blocks), shown=0)
 
 

@@ -22,7 +22,6 @@ from bot.elements import (
     RenderedMessage,
     actions,
     button,
-    context,
     header,
     mrkdwn,
     plain_text,
@@ -30,12 +29,10 @@ from bot.elements import (
 )
 from bot.fallback import fallback_text
 from bot.notes import note_blocks, note_lines
-from bot.rich_text import Run, cut, harmless, rich_text_block
-from retrieval.errors import QuerySyntaxError
+from bot.rich_text import cut, harmless
 from retrieval.models import Mode
 
 _SENTENCE_CHARACTERS: Final = 2_000
-_COMMAND_CHARACTERS: Final = 2_500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,23 +98,6 @@ def render_usage(reason: str | None = None) -> RenderedMessage:
     return RenderedMessage(text=text, blocks=tuple(blocks))
 
 
-def render_new_search(command: str | None = None) -> RenderedMessage:
-    """Return how to start a new search, with the last one to copy.
-
-    Args:
-        command: What was typed last, without the command's name; None where it is not known.
-    """
-    blocks = [section(mrkdwn(texts.NEW_SEARCH_START))]
-    head = [_unmarked(texts.NEW_SEARCH_START)]
-    last = cut(harmless(command or "").strip(), _COMMAND_CHARACTERS)
-    if last:
-        typed = f"{texts.COMMAND} {last}"
-        blocks.append(context([plain_text(texts.NEW_SEARCH_LAST)]))
-        blocks.append(rich_text_block([Run(typed, code=True, fenced=True)]))
-        head += [texts.NEW_SEARCH_LAST, typed]
-    return RenderedMessage(text=fallback_text(head=head), blocks=tuple(blocks))
-
-
 def render_status(view: StatusView) -> RenderedMessage:
     """Return the archive's age and the modes available; its size for admins only."""
     if view.built_at_us is None:
@@ -143,18 +123,6 @@ def render_sentence(sentence: str, *, notes: Sequence[str] = ()) -> RenderedMess
         notes: Further sentences, in small print; literal.
     """
     return _answer(sentence, notes, [])
-
-
-def render_error(error: BaseException, *, signer: Signer, command: str | None = None) -> RenderedMessage:
-    """Return an error as a sentence, with New search.
-
-    Args:
-        error: Any error; one that `bot.texts.sentence_for` does not know gets a general sentence.
-        signer: Makes the buttons' values.
-        command: What was typed, to start the new search from; None where it is not known.
-    """
-    hints = [texts.SYNTAX_HINT] if isinstance(error, QuerySyntaxError) else []
-    return _answer(texts.sentence_for(error), hints, [_new_search_button(signer, command)])
 
 
 def render_state_error(error: StateError, *, signer: Signer, now_s: int) -> RenderedMessage:

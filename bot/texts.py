@@ -31,6 +31,7 @@ from retrieval.errors import (
     StaleCursorError,
     UnknownNameError,
 )
+from retrieval.lexemes import SlackForm, readable
 from retrieval.models import Mode, QueryClass, Retriever
 
 COMMAND: Final = "/slackquery"
@@ -73,6 +74,7 @@ TOO_LONG_TO_PAGE: Final = (
     "This search is too long to page through: a button cannot hold it. A shorter one can be paged."
 )
 TOO_LONG_TO_RETURN: Final = "This search is too long for a way back; run it again to see its results."
+NOTHING_FOUND: Final = "Nothing found."
 NO_RESULTS: Final = "no results"
 EVERYTHING: Final = "everything"
 END_OF_RESULTS: Final = "That is the end of the results."
@@ -155,7 +157,7 @@ HELP_OTHERS: Final = (
 )
 USAGE_START: Final = f"Type what you look for after the command, for example `{COMMAND} rate limit 429`."
 USAGE_HELP: Final = f"`{COMMAND} help` shows how to narrow a search down."
-NEW_SEARCH_START: Final = f"For a new search, type `{COMMAND}` and what you look for."
+NEW_SEARCH_START: Final = f"For a new search, type {COMMAND} and what you look for."
 NEW_SEARCH_LAST: Final = "Your last search, to copy and change:"
 STATUS_TITLE: Final = "The archive"
 NEW_ARCHIVE_REFUSED: Final = "A newer archive could not be used, so this one stays until a good one arrives."
@@ -167,7 +169,6 @@ REFUSED_OTHER_TEAM: Final = "Only members of the workspace that installed me can
 REFUSED_BOT: Final = "Apps and bots cannot search the archive."
 REFUSED_DELETED: Final = "This account is deactivated, so it cannot search the archive."
 REFUSED_UNKNOWN: Final = "Slack did not tell me who you are, so I cannot search for you. Please try again."
-NO_CHANNELS: Final = "Slack did not confirm any channel that I can search for you. Please try again in a minute."
 
 # Trouble.
 BUSY: Final = "Many people are searching right now. Please try again in a few seconds."
@@ -183,7 +184,6 @@ MEANING_OFF: Final = "Searching by meaning does not work right now. Keywords do:
 BUTTON_OUTDATED_PAGE: Final = "I cannot find that page any more. Please search again."
 NOT_FOUND: Final = "I cannot show that: it is not in the archive, or it is not one that you can see."
 NOTHING_TO_SEARCH: Final = "There is nothing to search for in that. Add a word or two."
-SYNTAX_HINT: Final = "“/slackquery help” shows what can be typed."
 
 _RETRIEVERS: Final = {
     Retriever.LEXICAL: "keyword",
@@ -272,10 +272,26 @@ def how_to_search_again(command: str | None) -> str:
     """Return how to start a new search, with the last one to copy; literal text.
 
     Args:
-        command: What was typed last, without the command's name; None where it is not known.
+        command: What was typed last as Slack sent it, without the command's name; None where it is not known.
     """
-    start = NEW_SEARCH_START.replace("`", "")
-    return f"{start} {NEW_SEARCH_LAST} {COMMAND} {command}" if command else start
+    if not command:
+        return NEW_SEARCH_START
+    return f"{NEW_SEARCH_START} {NEW_SEARCH_LAST}\n{COMMAND} {typed_again(command)}"
+
+
+def typed_again(command: str) -> str:
+    """Return a command as one would type it: `in:#payments` for `in:<#C123|payments>`, `&` for `&amp;`."""
+    return readable(command, name_form=_typed_form)
+
+
+def _typed_form(form: SlackForm) -> str:
+    if form.sigil in {"#", "@"}:
+        return f"{form.sigil}{form.label}" if form.label else f"<{form.sigil}{form.target}>"
+    if form.sigil == "!":
+        return form.label or f"@{form.target.partition('^')[0]}"
+    # Slack sends a typed `x.io` as `<http://x.io|x.io>`.
+    address = form.target.removeprefix("mailto:")
+    return form.label if form.label and form.label in address else address
 
 
 def age(built_at_us: int, now_us: int) -> str:
@@ -394,6 +410,8 @@ def in_channel(what: str, channel: str) -> str:
 
 def messages_range(first: int, last: int, total: int) -> str:
     """Return which messages of a thread are shown, such as `messages 11 to 20 of 34`."""
+    if (first, last) == (1, total):
+        return "1 message" if total == 1 else f"all {total} messages"
     if first == last:
         return f"message {first} of {total}"
     return f"messages {first} to {last} of {total}"

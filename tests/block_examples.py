@@ -20,16 +20,15 @@ from bot.message_blocks import error_view, loading_view, not_found_view, thread_
 from bot.status_blocks import (
     ArchiveSize,
     StatusView,
-    render_error,
     render_help,
-    render_new_search,
     render_sentence,
     render_state_error,
     render_status,
     render_usage,
 )
+from bot.texts import how_to_search_again, sentence_for
 from bot.thread_blocks import ContextView, ThreadView, render_context, render_thread
-from retrieval.errors import NotFoundError, QuerySyntaxError, UnknownNameError
+from retrieval.errors import UnknownNameError
 from retrieval.models import (
     Contribution,
     Document,
@@ -222,7 +221,7 @@ def messages() -> dict[str, RenderedMessage]:
         "help": render_help(),
         "usage": render_usage(),
         "usage with a reason": render_usage("There is nothing to search for in that."),
-        "new search": render_new_search("rate `limit` <!here>"),
+        "new search": render_sentence(how_to_search_again("rate `limit` in:<#C1|payments> <!here>")),
         "status": render_status(StatusView(built_at_us=NOON_US, now_us=NOON_US, modes=tuple(Mode))),
         "status for admins": render_status(
             StatusView(
@@ -235,12 +234,10 @@ def messages() -> dict[str, RenderedMessage]:
         ),
         "status without an archive": render_status(StatusView(built_at_us=None, now_us=NOON_US, modes=())),
         "sentence": render_sentence("Guests & <guests>.", notes=["A note."]),
-        "unknown name": render_error(
-            UnknownNameError(kind="channel", name="<!here>", suggestions=["payments"]), signer=signer
+        "unknown name": render_sentence(
+            sentence_for(UnknownNameError(kind="channel", name="<!here>", suggestions=["payments"]))
         ),
-        "syntax": render_error(QuerySyntaxError("No such day.", modifier="on:", value="x"), signer=signer),
-        "not found": render_error(NotFoundError(kind="message", identifier="x"), signer=signer, command="a b"),
-        "unforeseen": render_error(KeyError("secret path"), signer=signer),
+        "unforeseen": render_sentence(sentence_for(KeyError("secret path"))),
         "forged": render_state_error(ForgedStateError(), signer=signer, now_s=NOON_S),
         "old": render_state_error(OldStateError(version="v0"), signer=signer, now_s=NOON_S),
         "foreign": render_state_error(ForeignStateError(), signer=signer, now_s=NOON_S),

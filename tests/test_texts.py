@@ -23,9 +23,7 @@ from bot.elements import RenderedMessage
 from bot.status_blocks import (
     ArchiveSize,
     StatusView,
-    render_error,
     render_help,
-    render_new_search,
     render_sentence,
     render_state_error,
     render_status,
@@ -100,7 +98,7 @@ def test_every_error_has_a_sentence_and_a_legal_answer(kind: type[Exception]) ->
 
     assert sentence.endswith((".", "?", "boom"))
     assert len(sentence) < 300
-    legal(render_error(error, signer=make_signer(), command="x"))
+    legal(render_sentence(sentence))
 
 
 @pytest.mark.parametrize(
@@ -192,6 +190,19 @@ def test_a_thread_counts_replies_without_its_first_message(messages: int, words:
     assert texts.thread_size(messages) == words
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "total", "words"),
+    [
+        (11, 20, 34, "messages 11 to 20 of 34"),
+        (31, 31, 31, "message 31 of 31"),
+        (1, 6, 6, "all 6 messages"),
+        (1, 1, 1, "1 message"),
+    ],
+)
+def test_a_thread_says_which_of_its_messages_are_shown(first: int, last: int, total: int, words: str) -> None:
+    assert texts.messages_range(first, last, total) == words
+
+
 @pytest.mark.parametrize(("wait_s", "words"), [(0.2, "1 second"), (1.0, "1 second"), (12.6, "13 seconds")])
 def test_a_rate_limit_says_how_long_to_wait(wait_s: float, words: str) -> None:
     assert f"wait {words}." in texts.too_many_searches(wait_s)
@@ -245,22 +256,25 @@ def test_usage_is_short_and_not_an_error() -> None:
     assert legal(render_usage("A reason.")).text.startswith("A reason.\n")
 
 
-def test_a_new_search_shows_the_last_one_to_copy() -> None:
-    message = legal(render_new_search("rate `limit` <!here>"))
+@pytest.mark.parametrize(
+    ("command", "typed"),
+    [
+        ("rate limit", "rate limit"),
+        ("in:<#C123|payments> from:<@U1|ada> x", "in:#payments from:@ada x"),
+        ("in:<#C123> from:<@U1>", "in:<#C123> from:<@U1>"),
+        ("see <https://acme.example.test/a|docs> a &amp; b", "see https://acme.example.test/a a & b"),
+        ("<http://x.io|x.io> <mailto:ada@x.io|ada@x.io>", "x.io ada@x.io"),
+        ("<!here> <!date^1^{time}|noon>", "@here noon"),
+    ],
+)
+def test_a_new_search_shows_the_last_one_as_one_would_type_it(command: str, typed: str) -> None:
+    said = texts.how_to_search_again(command)
 
-    assert message.blocks[-1]["elements"] == [
-        {
-            "type": "rich_text_preformatted",
-            "elements": [{"type": "text", "text": "/slackquery rate `limit` <!here>"}],
-        }
-    ]
-    assert "/slackquery rate `limit` &lt;!here&gt;" in message.text
-    assert texts.NEW_SEARCH_LAST not in legal(render_new_search()).text
+    assert said == f"{texts.NEW_SEARCH_START} {texts.NEW_SEARCH_LAST}\n/slackquery {typed}"
 
 
-def test_how_to_search_again_repeats_the_command() -> None:
-    assert texts.how_to_search_again("rate limit").endswith("/slackquery rate limit")
-    assert texts.NEW_SEARCH_LAST not in texts.how_to_search_again(None)
+def test_a_new_search_without_a_last_one_says_how() -> None:
+    assert texts.how_to_search_again(None) == texts.NEW_SEARCH_START
 
 
 def test_status_tells_everyone_age_and_modes() -> None:
@@ -299,18 +313,6 @@ def test_an_answer_of_one_sentence_is_literal() -> None:
 def test_an_empty_or_endless_sentence_is_still_legal() -> None:
     legal(render_sentence(""))
     legal(render_sentence("&" * 9_000, notes=["<" * 9_000] * 20))
-
-
-def test_a_syntax_error_points_to_help() -> None:
-    error = QuerySyntaxError("No such day: x.", modifier="on:", value="x")
-
-    assert texts.SYNTAX_HINT in render_error(error, signer=make_signer()).text
-
-
-def test_an_error_offers_a_new_search_from_what_was_typed() -> None:
-    found = states(render_error(QueryTextError("x"), signer=make_signer(), command="in:#a"))
-
-    assert found["New search"] == NewSearchState(**(OWNER | {"expires_s": NOON_S + 1800}), command="in:#a")
 
 
 @pytest.mark.parametrize(

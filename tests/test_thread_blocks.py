@@ -206,7 +206,7 @@ def test_a_screen_reader_gets_every_message_of_the_page() -> None:
     message = render(make_thread(2, total=2))
 
     assert message.text.split("\n") == [
-        "Thread by Mara Lind in #payments, messages 1 to 2 of 2",
+        "Thread by Mara Lind in #payments, all 2 messages",
         "1 of 2. Mara Lind in #payments, 3 Mar 2026, 12:00 UTC: Message 1.",
         "2 of 2. Mara Lind in #payments, 3 Mar 2026, 12:00 UTC: Message 2.",
     ]
