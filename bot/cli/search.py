@@ -228,7 +228,7 @@ def _hit_json(hit: Hit, *, hybrid: bool) -> dict[str, object]:
     lists = {one.retriever: one for one in hit.contributions}
 
     def rank(retriever: Retriever) -> int | None:
-        return lists[retriever].rank if retriever in lists else None
+        return (lists[retriever].rank or None) if retriever in lists else None
 
     def score(retriever: Retriever) -> float | None:
         return lists[retriever].score if retriever in lists else None
@@ -247,7 +247,7 @@ def _hit_json(hit: Hit, *, hybrid: bool) -> dict[str, object]:
         "contributions": [
             {
                 "retriever": one.retriever.value,
-                "rank": one.rank,
+                "rank": one.rank or None,
                 "score": one.score,
                 "weight": one.weight,
                 "value": one.value,
@@ -300,10 +300,11 @@ def _print_hit(console: Console, page: ResultPage, hit: Hit, *, explain: bool) -
     for segment in passage.segments:
         text.append(segment.text, style="bold" if segment.matched else "")
     text.append(" …" if passage.cut_end else "")
-    console.print(Padding(text, (0, 0, 0, 3)))
-    console.print(Padding(Text(_why(hit), style="dim"), (0, 0, 0, 3)))
+    console.print(Padding(text, (0, 0, 0, 3), expand=False))
+    console.print(Padding(Text(_why(hit), style="dim"), (0, 0, 0, 3), expand=False))
+    console.print(Text(f"   {hit.document.permalink or hit.document.document_id}", style="dim"), soft_wrap=True)
     if explain:
-        console.print(Padding(Text(_explanation(hit), style="dim"), (0, 0, 0, 3)))
+        console.print(Padding(Text(_explanation(hit), style="dim"), (0, 0, 0, 3), expand=False))
 
 
 def _heading(document: Document) -> Text:
@@ -319,15 +320,15 @@ def _heading(document: Document) -> Text:
 
 
 def _why(hit: Hit) -> str:
-    ranks = {one.retriever: one.rank for one in hit.contributions}
+    ranks = {one.retriever: one.rank for one in hit.contributions if one.rank > 0}
     parts = [f"{name} #{ranks[retriever]}" for retriever, name in _RANKS if retriever in ranks]
     more = f"  |  {hit.more_in_thread} more in this thread" if hit.more_in_thread else ""
-    return f"{', '.join(parts) or 'by time'}{more}  |  {hit.document.permalink or hit.document.document_id}"
+    return f"{', '.join(parts) or 'by time'}{more}"
 
 
 def _explanation(hit: Hit) -> str:
     addends = [
-        f"{one.retriever.value}: rank {one.rank}, score {one.score:.6f}, weight {one.weight:.3f} -> {one.value:.6f}"
+        f"{one.retriever.value}: rank {one.rank or '-'}, score {one.score:.6f}, weight {one.weight:.3f} -> {one.value:.6f}"
         for one in hit.contributions
     ]
     return "\n".join([*addends, f"sum {hit.score:.6f}  {hit.document.document_id}"])
@@ -335,4 +336,4 @@ def _explanation(hit: Hit) -> str:
 
 def _print_message(console: Console, document: Document, *, marked: bool) -> None:
     console.print(Text.assemble(("> " if marked else "  ", "bold"), _heading(document)))
-    console.print(Padding(Text(document.text), (0, 0, 1, 4)))
+    console.print(Padding(Text(document.text), (0, 0, 1, 4), expand=False))
