@@ -44,19 +44,49 @@ class AppManifest:
         """Read a parsed manifest.yaml.
 
         Raises:
-            ManifestError: a key that the stand-in needs is missing or of the wrong type.
+            ManifestError: a key that the stand-in needs is missing or of the wrong type, or a command, a
+                shortcut or an event lacks the scope that Slack wants for it.
         """
         try:
-            return _read(_ManifestIn.model_validate(manifest))
+            read = _read(_ManifestIn.model_validate(manifest))
         except ValidationError as exc:
             first = exc.errors()[0]
             place = ".".join(str(part) for part in first["loc"])
             raise ManifestError(f"manifest: {place}: {first['msg']}") from exc
+        _check_scopes(read)
+        return read
 
     def find_shortcut(self, callback_id: str, kind: str) -> Shortcut | None:
         """Return the declared shortcut of that kind, or None."""
         wanted = (s for s in self.shortcuts if (s.callback_id, s.kind) == (callback_id, kind))
         return next(wanted, None)
+
+
+_READS = ("channels:read", "groups:read", "im:read", "mpim:read")
+_EVENT_SCOPES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("channel_archive", "channel_created", "channel_deleted"), ("channels:read",)),
+    **dict.fromkeys(("channel_rename", "channel_unarchive", "channel_left"), ("channels:read",)),
+    **dict.fromkeys(("group_archive", "group_deleted", "group_rename"), ("groups:read",)),
+    **dict.fromkeys(("group_unarchive", "group_left"), ("groups:read",)),
+    **dict.fromkeys(("channel_id_changed", "channel_shared", "channel_unshared"), _READS),
+    **dict.fromkeys(("member_joined_channel", "member_left_channel"), ("channels:read", "groups:read")),
+    **dict.fromkeys(("team_join", "user_change"), ("users:read",)),
+    "app_mention": ("app_mentions:read",),
+    "message.channels": ("channels:history",),
+    "message.groups": ("groups:history",),
+    "message.im": ("im:history",),
+    "message.mpim": ("mpim:history",),
+}
+"""Any one of these scopes lets the app subscribe; events that are not listed need none or are unknown here."""
+
+
+def _check_scopes(manifest: AppManifest) -> None:
+    if (manifest.commands or manifest.shortcuts) and "commands" not in manifest.bot_scopes:
+        raise ManifestError("manifest: slash commands and shortcuts need the scope commands")
+    for event in sorted(manifest.events):
+        wanted = _EVENT_SCOPES.get(event, ())
+        if wanted and not manifest.bot_scopes.intersection(wanted):
+            raise ManifestError(f"manifest: the event {event} needs one of the scopes {', '.join(wanted)}")
 
 
 class _In(BaseModel):

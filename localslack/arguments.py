@@ -88,15 +88,18 @@ class Arguments:
 async def read_arguments(request: web.Request) -> JsonObject:
     """Read a request's arguments, the query's first and the body's over them.
 
+    A token counts in a form only; Slack takes none from a query or a JSON body.
+
     Raises:
         ApiError: ``invalid_json``, ``json_not_object``, ``invalid_form_data`` or ``invalid_post_type``.
     """
-    arguments: JsonObject = dict(request.query)
+    arguments: JsonObject = {name: value for name, value in request.query.items() if name != "token"}
     if request.method != "POST":
         return arguments
     kind = request.content_type
     if kind == "application/json":
         arguments |= await _json_body(request)
+        arguments.pop("token", None)
     elif kind in {"application/x-www-form-urlencoded", "multipart/form-data"}:
         try:
             form = await request.post()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from localslack.blockkit.check import check_message_blocks
@@ -36,14 +36,23 @@ class ContentReader:
         self._names = names
         self._blocks_chars = blocks_chars
 
-    def read(self, raw: JsonView, *, surface: str, method: str, text_chars: int = TEXT_CHARS) -> Content:
+    def read(
+        self,
+        raw: JsonView,
+        *,
+        surface: str,
+        method: str,
+        text_limit: int = TEXT_CHARS,
+        text_size: Callable[[str], int] = len,
+    ) -> Content:
         """Check and record one message.
 
         Args:
             raw: ``text``, ``blocks`` (a list or JSON text), ``markdown_text``, ``link_names``, ``parse``.
             surface: ``message`` or ``ephemeral``, for the record.
             method: The Web API method, ``response_url`` or ``ack``, for the record.
-            text_chars: How long ``text`` may be.
+            text_limit: How long ``text`` may be.
+            text_size: How that is measured; in characters by default.
 
         Raises:
             ApiError: ``no_text``, ``msg_too_long``, ``markdown_text_conflict``,
@@ -53,17 +62,18 @@ class ContentReader:
         payload = {key: raw[key] for key in _KEPT if raw.get(key) is not None}
         try:
             payload["blocks"] = blocks = _blocks(raw.get("blocks"))
-            text = self._checked(raw, blocks, text_chars)
+            text = self._checked(raw, blocks)
+            if text_size(text) > text_limit:
+                raise ApiError("msg_too_long")
         except ApiError as exc:
-            problems = exc.messages or (exc.code,)
-            self._record(surface, method, payload, (exc.code, *problems))
+            self._record(surface, method, payload, (exc.code, *exc.messages))
             raise
         self._record(surface, method, payload, ())
         return Content(
             text=text[:TEXT_CHARS], blocks=finished_blocks(blocks), mentions=self._mentions(raw, text, blocks)
         )
 
-    def _checked(self, raw: JsonView, blocks: list[JsonObject], text_chars: int) -> str:
+    def _checked(self, raw: JsonView, blocks: list[JsonObject]) -> str:
         text = raw.get("text") or ""
         markdown = raw.get("markdown_text")
         if not isinstance(text, str):
@@ -78,8 +88,6 @@ class ContentReader:
             return markdown
         if not text.strip() and not blocks:
             raise ApiError("no_text")
-        if len(text) > text_chars:
-            raise ApiError("msg_too_long")
         self._check_blocks(blocks)
         return text
 

@@ -204,6 +204,7 @@ class SocketHub:
                 "num_connections": len(self.connections),
                 "debug_info": {
                     "host": "localslack",
+                    "started": "2026-01-01 00:00:00.000",
                     "build_number": 1,
                     "approximate_connection_time": 18060,
                 },
@@ -217,7 +218,7 @@ class SocketHub:
             chosen = random.choice(fresh or self.connections)  # noqa: S311 - a load balancer, not a secret
             if await chosen.send(frame):
                 if self._faults.take_socket("duplicate_envelope"):
-                    await chosen.send(frame)
+                    await random.choice(self.connections).send(frame)  # noqa: S311 - as above
                 return True
             self._drop(chosen)
         return False

@@ -124,6 +124,15 @@ async def test_what_slack_answers_by_itself() -> None:
     assert payloads == []
 
 
+async def test_the_apps_own_conversation_may_be_closed_for_messages() -> None:
+    """Without the Messages tab nobody can write to the app, not even a command."""
+    async with local_slack() as slack, bare_app(slack) as app:
+        channel = (await app.call("conversations.open", users="UADA"))["channel"]["id"]
+        outcome = await slack.person("UADA").type("/clay", channel=channel)
+
+    assert outcome.error == "not_allowed"
+
+
 async def test_people_act_only_where_they_are() -> None:
     async with local_slack() as slack:
         with pytest.raises(NotVisibleError):

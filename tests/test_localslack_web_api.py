@@ -34,9 +34,25 @@ async def test_app_token_as_an_argument_is_refused() -> None:
     assert body == {"ok": False, "error": "not_authed"}
 
 
+async def test_tokens_in_queries_and_json_bodies_do_not_count() -> None:
+    """A form may carry the token, a query or a JSON body may not."""
+    async with local_slack() as slack, aiohttp.ClientSession() as http:
+        token = {"token": slack.bot_token}
+        errors = []
+        for request in (
+            http.get(slack.api_url + "auth.test", params=token),
+            http.post(slack.api_url + "auth.test", json=token),
+            http.post(slack.api_url + "auth.test", data=token),
+        ):
+            async with request as response:
+                errors.append((await response.json()).get("error"))
+
+    assert errors == ["not_authed", "not_authed", None]
+
+
 async def test_missing_scope_names_needed_and_provided() -> None:
     """The manifest's scopes decide, for conversations by the types asked for."""
-    few = manifest(scopes=["channels:read", "commands"])
+    few = manifest(scopes=["channels:read", "commands"], events=[])
     async with local_slack(manifest=few) as slack, bare_app(slack, connected=False) as app:
         post = await app.call("chat.postMessage", channel="C1", text="x")
         listed = await app.call("conversations.list", types="public_channel,private_channel,im")
@@ -203,6 +219,16 @@ async def test_ephemeral_needs_a_member_and_is_seen_by_that_one_only() -> None:
     assert update["error"] == "message_not_found"
     assert before == ["the kiln is hot", "psst"]
     assert of_ada == after == ["the kiln is hot"]
+
+
+async def test_ephemeral_text_is_measured_in_bytes() -> None:
+    async with local_slack() as slack, bare_app(slack, connected=False) as app:
+        where = {"channel": "C1", "user": "UBEN"}
+        fits = await app.call("chat.postEphemeral", **where, text="é" * 2000)
+        long = await app.call("chat.postEphemeral", **where, text="é" * 2001)
+
+    assert fits["ok"]
+    assert long["error"] == "msg_too_long"
 
 
 async def test_own_messages_can_be_changed_and_deleted_and_linked() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from localslack.app_manifest import AppManifest, ManifestError
 from localslack.workspace import Workspace, WorkspaceError, load_workspace
@@ -72,3 +73,17 @@ def test_manifest_gives_what_the_app_declares() -> None:
 def test_manifest_without_a_name_is_refused() -> None:
     with pytest.raises(ManifestError, match="display_information"):
         AppManifest.from_mapping({"features": {}})
+
+
+def test_scopes_must_cover_commands_and_events() -> None:
+    """Slack would not take a manifest whose events or commands lack their scopes."""
+    with pytest.raises(ManifestError, match="user_change needs one of the scopes users:read"):
+        AppManifest.from_mapping(manifest(scopes=["commands"], events=["user_change"]))
+    with pytest.raises(ManifestError, match="need the scope commands"):
+        AppManifest.from_mapping(manifest(scopes=["users:read"], events=["user_change"]))
+
+
+def test_this_projects_manifest_is_consistent() -> None:
+    text = (Path(__file__).parent.parent / "manifest.yaml").read_text(encoding="utf-8")
+
+    assert "/slackquery" in AppManifest.from_mapping(yaml.safe_load(text)).commands

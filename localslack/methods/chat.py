@@ -11,6 +11,7 @@ from localslack.methods.method import Method
 from localslack.workspace import Channel
 
 UPDATE_CHARS = 4_000
+EPHEMERAL_BYTES = 4_000
 
 
 def post_message(core: Core, arguments: Arguments) -> JsonObject:
@@ -32,7 +33,11 @@ def post_ephemeral(core: Core, arguments: Arguments) -> JsonObject:
         raise ApiError("user_not_in_channel")
     thread_ts = _thread(core, channel, arguments)
     content = core.content.read(
-        arguments.raw, surface="ephemeral", method="chat.postEphemeral", text_chars=UPDATE_CHARS
+        arguments.raw,
+        surface="ephemeral",
+        method="chat.postEphemeral",
+        text_limit=EPHEMERAL_BYTES,
+        text_size=lambda text: len(text.encode()),
     )
     message = core.post(channel, content, method="chat.postEphemeral", ephemeral_for=user_id, thread_ts=thread_ts)
     return {"message_ts": message.ts}
@@ -41,7 +46,7 @@ def post_ephemeral(core: Core, arguments: Arguments) -> JsonObject:
 def update(core: Core, arguments: Arguments) -> JsonObject:
     """Change one of the bot's own messages; ephemeral ones cannot be found."""
     channel, message = _own(core, arguments, error="cant_update_message")
-    content = core.content.read(arguments.raw, surface="message", method="chat.update", text_chars=UPDATE_CHARS)
+    content = core.content.read(arguments.raw, surface="message", method="chat.update", text_limit=UPDATE_CHARS)
     core.replace(message, content, method="chat.update")
     body = message_json(message, core.world)
     return {"channel": channel.id, "ts": message.ts, "text": message.text, "message": body}
