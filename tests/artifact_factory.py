@@ -15,6 +15,7 @@ from retrieval.analyzer import ANALYZER_VERSION, tokenize
 from retrieval.checksum import file_sha256
 from retrieval.errors import EmbeddingUnavailableError
 from retrieval.manifest import Manifest, manifest_path
+from retrieval.models import EmbeddingSpec
 
 GENERATION = "toy-3"
 START_US = 1_760_000_000_000_000
@@ -77,7 +78,7 @@ def write_artifact(
     contract: bool = False,
     publish: bool = False,
     built_at: datetime = datetime(2026, 11, 1, tzinfo=UTC),
-    ignore: str | None = None,
+    spec: EmbeddingSpec | None = None,
 ) -> Path:
     """Write an artifact of *rows* and its manifest into *folder*; return the file.
 
@@ -94,6 +95,8 @@ def write_artifact(
         connection.execute(schema.DOCUMENT_MESSAGES_DDL)
     for row in rows:
         _insert(connection, row, contract=contract)
+    if spec is not None:
+        _insert_spec(connection, spec)
     if contract:
         connection.execute(
             f"PRAGMA create_fts_index('{schema.DOCUMENTS}', 'document_id', 'text_lexical', stemmer='none', "
@@ -136,6 +139,24 @@ def write_manifest(path: Path, rows: Sequence[Row], *, build_id: str, config: st
         code_version="test",
     )
     manifest_path(path).write_text(manifest.model_dump_json())
+
+
+def _insert_spec(connection: duckdb.DuckDBPyConnection, spec: EmbeddingSpec) -> None:
+    connection.execute(schema.EMBEDDING_SPEC_DDL)
+    connection.execute(
+        f"INSERT INTO {schema.EMBEDDING_SPEC} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            spec.model,
+            spec.revision,
+            spec.query_prefix,
+            spec.document_prefix,
+            spec.native_dimensions,
+            spec.dimensions,
+            list(spec.scripts),
+            spec.probe_text,
+            list(spec.probe_vector),
+        ],
+    )
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, row: Row, *, contract: bool) -> None:
