@@ -1,16 +1,28 @@
-"""Joining ranked lists: weighted reciprocal rank fusion, and how many candidates of a thread are shown.
+"""Joining ranked lists: by ranks, by scores, and how many candidates of a thread are shown.
 
-RRF(d) = sum over lists of weight / (rrf_k + rank of d), ranks from 1, rrf_k = 60 (Cormack, Clarke and Büttcher,
-SIGIR 2009). Every addend is kept as a contribution, so a score and its explanation cannot drift apart.
+Every addend is kept as a contribution, so a score and its explanation cannot drift apart.
+
+| `SLACKQUERY_FUSION` | score of d |
+|---|---|
+| `rrf`, `rrf-fixed` | sum over lists of weight / (60 + rank of d), ranks from 1 |
+| `linear` | sum over retrievers of weight * normalised score, each normalised by what the query could reach at most |
+| `linear-fixed` | alpha * vector + (1 - alpha) * keyword, each list scaled to 0..1 by its own best and worst |
+
+RRF and its 60 are those of Cormack, Clarke and Büttcher (SIGIR 2009).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from retrieval import schema
+from retrieval.lexical import QueryTerms
 from retrieval.models import Contribution, FusedCandidate, RankedList, Retriever
 
 RRF_K: Final = 60
+
+Scores = Mapping[Retriever, Mapping[str, float]]
 
 
 def reciprocal_rank_fusion(
@@ -25,7 +37,7 @@ def reciprocal_rank_fusion(
         rrf_k: The constant added to every rank; not the k of top k.
     """
     contributions: dict[str, dict[Retriever, Contribution]] = {}
-    for ranked in sorted(lists, key=lambda one: list(Retriever).index(one.retriever)):
+    for ranked in _in_order(lists):
         weight = weights.get(ranked.retriever, 0.0)
         if weight <= 0:
             continue
@@ -40,15 +52,63 @@ def reciprocal_rank_fusion(
                     value=weight / (rrf_k + candidate.rank),
                 ),
             )
-    fused = (
-        FusedCandidate(
-            document_id=document_id,
-            score=sum(one.value for one in parts.values()),
-            contributions=tuple(parts.values()),
-        )
-        for document_id, parts in contributions.items()
-    )
-    return tuple(sorted(fused, key=lambda one: (-one.score, one.document_id)))
+    return _ordered({document_id: tuple(parts.values()) for document_id, parts in contributions.items()})
+
+
+def linear_fusion(
+    lists: Sequence[RankedList], scores: Scores, weights: Mapping[Retriever, float]
+) -> tuple[FusedCandidate, ...]:
+    """Return the union of *lists* by descending sum of weight * score, ties by document_id.
+
+    Args:
+        lists: Which documents are candidates, and the ranks that their contributions show.
+        scores: Normalised scores by retriever and document; one that is missing counts as 0. They reach further
+            than the lists: a candidate of one list has its scores by the other retrievers too.
+        weights: By retriever; one that is missing or 0 does not take part.
+
+    Returns:
+        Candidates whose contributions hold the normalised score; rank 0 where a document has a score but does
+        not stand in that retriever's list.
+    """
+    ranks = {ranked.retriever: {one.document_id: one.rank for one in ranked.candidates[::-1]} for ranked in lists}
+    contributions: dict[str, list[Contribution]] = {
+        one.document_id: [] for ranked in lists for one in ranked.candidates
+    }
+    for retriever in Retriever:
+        weight = weights.get(retriever, 0.0)
+        if weight <= 0:
+            continue
+        for document_id, parts in contributions.items():
+            score = scores.get(retriever, {}).get(document_id, 0.0)
+            if score > 0:
+                rank = ranks.get(retriever, {}).get(document_id, 0)
+                parts.append(
+                    Contribution(retriever=retriever, rank=rank, score=score, weight=weight, value=weight * score)
+                )
+    return _ordered({document_id: tuple(parts) for document_id, parts in contributions.items()})
+
+
+def reachable_share(scores: Mapping[str, float], terms: QueryTerms) -> dict[str, float]:
+    """Return BM25 scores as shares, 0..1, of what no document could exceed.
+
+    A term's part is idf * tf * (k + 1) / (tf + ...), below (k + 1) * idf however often it stands in a document;
+    terms that no document holds count too, so that a query of unknown words trusts its keywords less.
+
+    Args:
+        scores: BM25 scores by document.
+        terms: The query's terms with their idf.
+    """
+    limit = (schema.BM25_K + 1) * math.fsum(terms.idf.values())
+    return {document_id: score / limit for document_id, score in scores.items()} if limit > 0 else {}
+
+
+def scaled_by_range(ranked: RankedList) -> dict[str, float]:
+    """Return a list's scores scaled so that its best is 1 and its worst 0; all 1 where they are equal."""
+    scores = {one.document_id: one.score for one in ranked.candidates[::-1]}
+    low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+    if high == low:
+        return dict.fromkeys(scores, 1.0)
+    return {document_id: (score - low) / (high - low) for document_id, score in scores.items()}
 
 
 def fold_threads(
@@ -73,3 +133,15 @@ def fold_threads(
             kept[thread_id] = len(folded)
             folded.append(candidate)
     return tuple(folded)
+
+
+def _in_order(lists: Sequence[RankedList]) -> list[RankedList]:
+    return sorted(lists, key=lambda one: list(Retriever).index(one.retriever))
+
+
+def _ordered(contributions: Mapping[str, tuple[Contribution, ...]]) -> tuple[FusedCandidate, ...]:
+    fused = (
+        FusedCandidate(document_id=document_id, score=sum(one.value for one in parts), contributions=parts)
+        for document_id, parts in contributions.items()
+    )
+    return tuple(sorted(fused, key=lambda one: (-one.score, one.document_id)))

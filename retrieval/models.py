@@ -140,10 +140,10 @@ class Contribution:
 
     Attributes:
         retriever: The list it comes from.
-        rank: The document's rank in that list, from 1.
-        score: The document's score in that list.
+        rank: The document's rank in that list, from 1; 0 where it is scored without standing among its best.
+        score: The document's score in that list; with linear fusion, its normalised score.
         weight: The list's weight for this query.
-        value: What it adds; with RRF, weight / (rrf_k + rank).
+        value: What it adds; with RRF, weight / (rrf_k + rank), with linear fusion, weight * score.
     """
 
     retriever: Retriever

@@ -12,7 +12,7 @@ from retrieval import notices
 from retrieval.analyzer import ANALYZER_VERSION, tokenize
 from retrieval.artifact import Artifact
 from retrieval.errors import ArtifactReadError, EmbeddingError
-from retrieval.fusion import fold_threads, reciprocal_rank_fusion
+from retrieval.fusion import fold_threads, linear_fusion, reachable_share, reciprocal_rank_fusion, scaled_by_range
 from retrieval.lexical import QueryTerms
 from retrieval.models import (
     Contribution,
@@ -28,9 +28,12 @@ from retrieval.routing import Route
 from retrieval.timings import Stopwatch
 from retrieval.weights import list_weights
 
-# Candidates of each list in hybrid mode.
+# Candidates of each list in hybrid mode; scores tell more than ranks do, so that their fusion looks deeper.
 DEPTH: Final = 100
+LINEAR_DEPTH: Final = 300
 CONTEXT_WINDOWS: Final = 60
+
+_ADAPTED: Final = (Fusion.RRF, Fusion.LINEAR)
 
 Embedding = Future[NDArray[np.float32]]
 
@@ -108,14 +111,15 @@ class Ranker:
 
         The vector missing, or the keyword index failing, costs its list alone and is said in a warning.
         """
-        terms, keyword_lists, coverage = self._keyword_lists(fusion)
+        terms, lists, coverage = self._keyword_lists(fusion)
         weights = list_weights(fusion, self._route.query_class, coverage, known_script=self._route.known_script)
-        semantic, degraded = self._semantic_lists(embedding, weights)
-        lists = [*keyword_lists, *semantic]
+        vector, degraded = self._vector(embedding, weights)
+        if vector is not None:
+            lists.append(self._semantic_list(vector, _depth(fusion)))
         present = {one.retriever for one in lists}
         used = {retriever: weight for retriever, weight in weights.items() if retriever in present}
         with self._stopwatch.stage("fusion"):
-            fused = reciprocal_rank_fusion(lists, used)
+            fused = self._fuse(fusion, lists, used, terms, vector)
             threads = self._reader.threads([one.document_id for one in fused])
             folded = fold_threads(fused, threads.get)
         ranking = self._finish(folded, terms=terms)
@@ -138,12 +142,12 @@ class Ranker:
         try:
             with self._artifact.reading():
                 terms = self._read_terms()
-                lexical = self._lexical_list(DEPTH)
+                lexical = self._lexical_list(_depth(fusion))
                 best = lexical.candidates[:1]
                 coverage = self._reader.coverage(best[0].document_id) if best else 0.0
                 lists = [lexical]
-                if fusion is not Fusion.RRF_FIXED:
-                    lists += [self._context_list(), self._exact_list(DEPTH)]
+                if fusion in _ADAPTED:
+                    lists += [self._context_list(), self._exact_list(_depth(fusion))]
         except ArtifactReadError as error:
             self._warnings.append(notices.NO_KEYWORDS.format(reason=str(error).rstrip(".")))
             return QueryTerms(tokens=(), idf={}, capped=False), [], 0.0
@@ -186,22 +190,52 @@ class Ranker:
             self._warnings.append(notices.ORPHANS)
         return ranked
 
-    def _semantic_lists(
+    def _vector(
         self, embedding: Embedding, weights: Mapping[Retriever, float]
-    ) -> tuple[list[RankedList], bool]:
+    ) -> tuple[NDArray[np.float32] | None, bool]:
+        """Return the query's vector, None where it takes no part, and whether it was missed."""
         if Retriever.SEMANTIC not in weights:
             self._warnings.append(notices.UNKNOWN_SCRIPT)
-            return [], False
+            return None, False
         if self._artifact.info.vector_count == 0:
             self._warnings.append(notices.NO_VECTORS)
-            return [], True
+            return None, True
         try:
             with self._stopwatch.stage("embedding"):
-                vector = embedding.result()
+                return embedding.result(), False
         except EmbeddingError as error:
             self._warnings.append(notices.DEGRADED.format(reason=str(error).rstrip(".")))
-            return [], True
-        return [self._semantic_list(vector, DEPTH)], False
+            return None, True
+
+    def _fuse(
+        self,
+        fusion: Fusion,
+        lists: list[RankedList],
+        weights: Mapping[Retriever, float],
+        terms: QueryTerms,
+        vector: NDArray[np.float32] | None,
+    ) -> tuple[FusedCandidate, ...]:
+        if fusion is Fusion.LINEAR_FIXED:
+            return linear_fusion(lists, {one.retriever: scaled_by_range(one) for one in lists}, weights)
+        if fusion is Fusion.LINEAR:
+            return linear_fusion(lists, self._normalised(lists, terms, vector), weights)
+        return reciprocal_rank_fusion(lists, weights)
+
+    def _normalised(
+        self, lists: list[RankedList], terms: QueryTerms, vector: NDArray[np.float32] | None
+    ) -> dict[Retriever, Mapping[str, float]]:
+        """Return every candidate's scores by every retriever, for linear fusion."""
+        ids = sorted({one.document_id for ranked in lists for one in ranked.candidates})
+        own = reachable_share(self._reader.lexical_scores(ids), terms) if terms.tokens else {}
+        windows = reachable_share(self._reader.window_scores(ids), terms) if terms.tokens else {}
+        exact = next((one.candidates for one in lists if one.retriever is Retriever.EXACT), ())
+        return {
+            Retriever.LEXICAL: own,
+            Retriever.SEMANTIC: self._reader.semantic_scores(vector, ids) if vector is not None else {},
+            # What the discussion adds to the message's own words, so that a word is not counted twice.
+            Retriever.CONTEXT: {one: share - own.get(one, 0.0) for one, share in windows.items()},
+            Retriever.EXACT: {one.document_id: 1.0 + one.score for one in exact},
+        }
 
     def _finish(self, candidates: tuple[FusedCandidate, ...], *, terms: QueryTerms) -> Ranking:
         if self._request.sort is not Sort.RELEVANCE:
@@ -219,6 +253,10 @@ class Ranker:
         sign = -1 if self._request.sort is Sort.NEWEST else 1
         self._warnings.append(notices.SORTED.format(count=len(candidates)))
         return tuple(sorted(candidates, key=lambda one: (sign * times.get(one.document_id, 0), one.document_id)))
+
+
+def _depth(fusion: Fusion) -> int:
+    return LINEAR_DEPTH if fusion is Fusion.LINEAR else DEPTH
 
 
 def _concatenated(lists: list[RankedList]) -> tuple[FusedCandidate, ...]:

@@ -2,8 +2,8 @@
 
 Published hybrid search weighs the lexical and the semantic list 1.0 and 1.0. Measured on judged queries, that loses
 to BM25 alone on identifiers and to the vector alone on paraphrases; what tells such queries apart is their class and
-their coverage: the share of the query's idf that BM25's best document holds (docs/design.md). All constants stand
-here and nowhere else.
+their coverage: the share of the query's idf that BM25's best document holds (docs/evaluation.md has the measurements
+and the command that chose the constants). All constants stand here and nowhere else.
 """
 
 import math
@@ -14,56 +14,104 @@ from retrieval.models import Fusion, QueryClass, Retriever
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Slope:
+    """A weight that goes from one value to another as coverage grows.
+
+    Attributes:
+        low: Where BM25's best document covers nothing of the query.
+        high: Where it covers all of it.
+    """
+
+    low: float
+    high: float
+
+    def at(self, coverage: float) -> float:
+        """Return the weight at *coverage*, 0..1: a sigmoid between `low` and `high`."""
+        share = 1 / (1 + math.exp(-(coverage - COVERAGE_MIDDLE) / COVERAGE_WIDTH))
+        return self.low + (self.high - self.low) * share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClassWeights:
     """The weights for one class of query.
 
     Attributes:
         lexical: BM25's.
-        semantic_low: The vector's where BM25 covers nothing of the query.
-        semantic_high: The vector's where BM25 covers all of it.
-        context: That of thread windows.
+        semantic: The vector's.
+        context: That of thread windows; with linear fusion, of what a window scores above the message itself.
         exact: That of verbatim matches.
     """
 
-    lexical: float
-    semantic_low: float
-    semantic_high: float
-    context: float
-    exact: float
+    lexical: Slope
+    semantic: Slope
+    context: Slope
+    exact: Slope
 
 
-FIXED: Final = {Retriever.LEXICAL: 1.0, Retriever.SEMANTIC: 1.0}
-ADAPTED: Final = {
-    QueryClass.CONCEPTUAL: ClassWeights(lexical=1.0, semantic_low=12.0, semantic_high=0.7, context=0.3, exact=0.0),
-    QueryClass.MIXED: ClassWeights(lexical=1.0, semantic_low=1.0, semantic_high=0.7, context=0.3, exact=1.0),
-    QueryClass.EXACT: ClassWeights(lexical=1.0, semantic_low=0.05, semantic_high=0.05, context=0.5, exact=5.0),
-}
+def _constant(weight: float) -> Slope:
+    return Slope(low=weight, high=weight)
+
+
 COVERAGE_MIDDLE: Final = 0.75
 COVERAGE_WIDTH: Final = 0.05
+
+# Share of the vector in `linear-fixed`, the textbook's even mixture.
+ALPHA: Final = 0.5
+
+ADAPTED_RRF: Final = {
+    QueryClass.CONCEPTUAL: ClassWeights(
+        lexical=_constant(1.0), semantic=Slope(low=12.0, high=0.7), context=_constant(0.3), exact=_constant(0.0)
+    ),
+    QueryClass.MIXED: ClassWeights(
+        lexical=_constant(1.0), semantic=Slope(low=1.0, high=0.7), context=_constant(0.3), exact=_constant(1.0)
+    ),
+    QueryClass.EXACT: ClassWeights(
+        lexical=_constant(1.0), semantic=_constant(0.05), context=_constant(0.5), exact=_constant(5.0)
+    ),
+}
+ADAPTED_LINEAR: Final = {
+    QueryClass.CONCEPTUAL: ClassWeights(
+        lexical=Slope(low=0.5, high=1.5),
+        semantic=_constant(1.0),
+        context=Slope(low=0.25, high=0.75),
+        exact=_constant(0.0),
+    ),
+    QueryClass.MIXED: ClassWeights(
+        lexical=_constant(2.0), semantic=_constant(1.0), context=_constant(1.0), exact=_constant(0.1)
+    ),
+    # The other addends together stay below 6: verbatim matches always stand first.
+    QueryClass.EXACT: ClassWeights(
+        lexical=_constant(3.0), semantic=_constant(1.0), context=_constant(1.5), exact=_constant(10.0)
+    ),
+}
 
 
 def list_weights(
     fusion: Fusion, query_class: QueryClass, coverage: float, *, known_script: bool
 ) -> dict[Retriever, float]:
-    """Return the weight of each list; one of weight 0 is left out.
+    """Return the weight of each retriever; one of weight 0 is left out.
 
     Args:
-        fusion: `rrf` adapts; `rrf-fixed` is the published 1.0 and 1.0.
+        fusion: `rrf` and `linear` adapt; `rrf-fixed` is the published 1.0 and 1.0, `linear-fixed` an even mixture.
         query_class: The query's class.
         coverage: Share of the query's idf in BM25's best document, 0..1.
         known_script: False where the model cannot read most of the query: the vector would harm.
     """
-    if fusion is Fusion.RRF_FIXED:
-        weights = dict(FIXED)
-    else:
-        table = ADAPTED[query_class]
-        high = 1 / (1 + math.exp(-(coverage - COVERAGE_MIDDLE) / COVERAGE_WIDTH))
-        weights = {
-            Retriever.LEXICAL: table.lexical,
-            Retriever.SEMANTIC: table.semantic_low + (table.semantic_high - table.semantic_low) * high,
-            Retriever.CONTEXT: table.context,
-            Retriever.EXACT: table.exact,
-        }
+    weights = _weights(fusion, query_class, coverage)
     if not known_script:
         weights.pop(Retriever.SEMANTIC)
     return {retriever: weight for retriever, weight in weights.items() if weight > 0}
+
+
+def _weights(fusion: Fusion, query_class: QueryClass, coverage: float) -> dict[Retriever, float]:
+    if fusion is Fusion.RRF_FIXED:
+        return {Retriever.LEXICAL: 1.0, Retriever.SEMANTIC: 1.0}
+    if fusion is Fusion.LINEAR_FIXED:
+        return {Retriever.LEXICAL: 1 - ALPHA, Retriever.SEMANTIC: ALPHA}
+    table = (ADAPTED_RRF if fusion is Fusion.RRF else ADAPTED_LINEAR)[query_class]
+    return {
+        Retriever.LEXICAL: table.lexical.at(coverage),
+        Retriever.SEMANTIC: table.semantic.at(coverage),
+        Retriever.CONTEXT: table.context.at(coverage),
+        Retriever.EXACT: table.exact.at(coverage),
+    }

@@ -187,6 +187,16 @@ def test_a_score_is_the_sum_of_its_contributions(fused: Artifact, fusion: Fusion
         assert all(one.weight == page.weights[one.retriever] for one in hit.contributions)
 
 
+@pytest.mark.parametrize("fusion", [Fusion.LINEAR, Fusion.LINEAR_FIXED])
+def test_a_linear_score_is_the_sum_of_weighted_scores(fused: Artifact, fusion: Fusion) -> None:
+    page = find(fused, "alpha beta", mode=Mode.HYBRID, fusion=fusion)
+
+    assert len(page.hits) == 3
+    for hit in page.hits:
+        assert hit.score == sum(one.weight * one.score for one in hit.contributions)
+        assert all(one.weight == page.weights[one.retriever] for one in hit.contributions)
+
+
 def test_semantic_mode_ranks_by_cosine(fused: Artifact) -> None:
     page = find(fused, "anything", mode=Mode.SEMANTIC, vector=(0, 1, 0))
 

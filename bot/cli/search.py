@@ -328,7 +328,8 @@ def _why(hit: Hit) -> str:
 
 def _explanation(hit: Hit) -> str:
     addends = [
-        f"{one.retriever.value}: rank {one.rank or '-'}, score {one.score:.6f}, weight {one.weight:.3f} -> {one.value:.6f}"
+        f"{one.retriever.value}: rank {one.rank or '-'}, score {one.score:.6f}, weight {one.weight:.3f} "
+        f"-> {one.value:.6f}"
         for one in hit.contributions
     ]
     return "\n".join([*addends, f"sum {hit.score:.6f}  {hit.document.document_id}"])
