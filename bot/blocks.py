@@ -270,10 +270,15 @@ def _navigation(view: ResultsView, shown: int) -> tuple[Block, list[str]]:
     except StateTooLargeError:
         sentences.append(texts.TOO_LONG_TO_PAGE)
     if following is None:
-        more = _has_more(view, shown)
-        sentences += [texts.end_of_paging(_LAST_OFFSET)] if more else [texts.END_OF_RESULTS]
-        sentences += view.not_searched
+        sentences += _ending(view, shown)
     return actions([*buttons, _new_search_button(view)]), sentences
+
+
+def _ending(view: ResultsView, shown: int) -> list[str]:
+    """Return the last page's sentences: that it is the last, and what was not looked at."""
+    end = texts.end_of_paging(_LAST_OFFSET) if _has_more(view, shown) else texts.END_OF_RESULTS
+    hybrid = [texts.HYBRID_ENDS] if view.page.request.mode is Mode.HYBRID else []
+    return [end, *hybrid, *view.not_searched]
 
 
 def _has_more(view: ResultsView, shown: int) -> bool:

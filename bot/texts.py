@@ -78,6 +78,10 @@ NOTHING_FOUND: Final = "Nothing found."
 NO_RESULTS: Final = "no results"
 EVERYTHING: Final = "everything"
 END_OF_RESULTS: Final = "That is the end of the results."
+HYBRID_ENDS: Final = (
+    "Hybrid search lists only what stands first by words, by meaning or by discussion."
+    " mode:lexical and mode:semantic go on further."
+)
 ABSENCE_IS_NO_PROOF: Final = (
     "Nothing found here does not prove that nobody wrote it: it may be worded differently, lie in a"
     " channel that was not searched, or be newer than the archive."

@@ -172,7 +172,17 @@ def test_the_last_page_has_no_next_and_says_what_was_not_looked_at() -> None:
     message = render(make_document())
 
     assert labels(message)[-1:] == ["New search"]
-    assert lines(message)[-1] == f"{texts.END_OF_RESULTS}\n{texts.NOT_SEARCHED_PUBLIC_ONLY}"
+    assert lines(message)[-1].split("\n") == [
+        texts.END_OF_RESULTS,
+        texts.HYBRID_ENDS,
+        texts.NOT_SEARCHED_PUBLIC_ONLY,
+    ]
+
+
+def test_a_single_mode_lists_everything_and_says_nothing_of_hybrid() -> None:
+    message = render(make_document(), request=SearchRequest(text="x", mode=Mode.LEXICAL))
+
+    assert texts.HYBRID_ENDS not in message.text
 
 
 def test_a_page_with_a_next_does_not_claim_the_end() -> None:
@@ -360,6 +370,7 @@ def test_a_screen_reader_gets_the_whole_answer() -> None:
             " (why: exact 429, keyword #1, meaning #4)"
         ),
         texts.END_OF_RESULTS,
+        texts.HYBRID_ENDS,
         texts.NOT_SEARCHED_PUBLIC_ONLY,
     ]
 
