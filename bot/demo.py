@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -14,10 +14,10 @@ from typing import Final
 import yaml
 
 from bot.app import start_bot
-from bot.demo_workspace import describe_workspace, identity_of, with_messages
 from bot.serving import stopping_signals
 from bot.settings import EngineSettings, Settings
-from localslack.page_routes import add_page_routes
+from localslack.export_workspace import describe_export
+from localslack.page_routes import add_page_routes, page_address
 from localslack.server import LocalSlack
 from localslack.workspace import Workspace, WorkspaceError, load_workspace
 from retrieval import EmbedderFactory
@@ -27,6 +27,7 @@ from retrieval.publication import publish
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 SAMPLE: Final = ROOT / "localslack" / "sample"
+WORKSPACE_NAME: Final = "workspace.json"
 _KEPT_BUILDS: Final = 3
 
 
@@ -79,28 +80,29 @@ def prepare_demo(
     """
     source = export or SAMPLE / "export"
     folder = cache / _key(source, settings)
-    if not (folder / "current.duckdb").exists():
-        say(f"Building an archive from {source} ...")
-        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _build(source, folder, is_sample=export is None, settings=settings, progress=progress)
-    os.utime(folder)
-    _forget_old(cache)
     try:
-        workspace = _workspace_of(source, folder, is_sample=export is None)
-    except (WorkspaceError, OSError) as exc:
-        raise DemoError(f"The workspace of {source} cannot be shown: {exc}") from exc
+        if not (folder / "current.duckdb").exists():
+            say(f"Building an archive from {source} ...")
+            cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _build(source, folder, is_sample=export is None, settings=settings, progress=progress)
+        os.utime(folder)
+        _forget_old(cache)
+        workspace = load_workspace(folder / WORKSPACE_NAME)
+    except WorkspaceError as exc:
+        raise DemoError(f"{source} cannot be shown: {exc}") from exc
     return DemoArchive(folder=folder, workspace=workspace, audit_dir=folder / "audit")
 
 
 def _build(source: Path, folder: Path, *, is_sample: bool, settings: EngineSettings, progress: Progress) -> None:
     """Build beside the final place and move, so that an interrupted build is never taken for a finished one."""
     unfinished = folder.with_suffix(".unfinished")
-    workspace = _sample_identity() if is_sample else identity_of(source)
+    workspace = _sample_workspace() if is_sample else describe_export(source)
+    team = workspace.team
     factory = EmbedderFactory(settings.embedding_url, settings.embedding_model)
     result = build_artifact(
         [source],
         unfinished,
-        workspace=workspace,
+        workspace=WorkspaceIdentity(workspace_id=team.id, name=team.name, url=team.url if is_sample else None),
         embedder=factory.for_build(),
         files=SAMPLE / "files" if is_sample else None,
         lenient=True,
@@ -108,13 +110,16 @@ def _build(source: Path, folder: Path, *, is_sample: bool, settings: EngineSetti
         clock=lambda: datetime.now(UTC),
     )
     publish(unfinished, result.artifact)
+    content = json.dumps(workspace.to_json(), ensure_ascii=False)
+    (unfinished / WORKSPACE_NAME).write_text(content, encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     unfinished.rename(folder)
 
 
-def _sample_identity() -> WorkspaceIdentity:
-    team = load_workspace(SAMPLE / "workspace.json").team
-    return WorkspaceIdentity(workspace_id=team.id, name=team.name, url=team.url)
+def _sample_workspace() -> Workspace:
+    """Return the sample's people and channels, with each channel's last messages out of its export."""
+    described = load_workspace(SAMPLE / "workspace.json")
+    return replace(described, messages=describe_export(SAMPLE / "export").messages)
 
 
 def _key(source: Path, settings: EngineSettings) -> str:
@@ -138,15 +143,6 @@ def _forget_old(cache: Path) -> None:
     )
     for path in builds[_KEPT_BUILDS:]:
         shutil.rmtree(path, ignore_errors=True)
-
-
-def _workspace_of(source: Path, folder: Path, *, is_sample: bool) -> Workspace:
-    kept = folder / "workspace.json"
-    if not kept.exists():
-        described = load_workspace(SAMPLE / "workspace.json") if is_sample else describe_workspace(source)
-        content = with_messages(described, folder=folder).to_json()
-        kept.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-    return load_workspace(kept)
 
 
 async def run_demo(
@@ -175,7 +171,7 @@ async def run_demo(
             bot = await start_bot(demo_settings(slack, archive, settings=settings))
             try:
                 await slack.wait_connected()
-                on_ready(f"{slack.url}/?token={slack.page_token}")
+                on_ready(page_address(slack))
                 await stop.wait()
             finally:
                 await bot.stop()
