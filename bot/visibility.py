@@ -104,9 +104,9 @@ class AccessRules:
         return Person(user_id=user_id, team_id=team_id, timezone=user.tz or "UTC")
 
     def _refusal_of(self, user: UserRow, *, user_id: str) -> Refusal | None:
-        if user.id != user_id or user.is_stranger:
+        if user.id != user_id:
             return Refusal.UNKNOWN
-        if user.team_id != self._team_id:
+        if user.team_id != self._team_id or user.is_stranger:
             return Refusal.OTHER_TEAM
         if user.deleted:
             return Refusal.DELETED

@@ -1,0 +1,282 @@
+"""Who is served and which channels are searched: from Slack's whole word alone, asked over real HTTP."""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.directory import NameSource
+from bot.live_workspace import KEEP_SECONDS, LiveWorkspace
+from bot.visibility import AccessRules, Refusal, RefusedError, Sight
+from bot.web_api import SlackUnavailableError, WebAPI
+from localslack.server import LocalSlack
+from localslack.workspace import Channel, User
+from retrieval import UnknownNameError
+from tests.bot_harness import (
+    ADA,
+    BEN,
+    DORA,
+    EVE,
+    GENERAL,
+    GUS,
+    MANIFEST,
+    OLD,
+    PAYMENTS,
+    ROBO,
+    SECRET,
+    SHARED,
+    workspace,
+)
+from tests.export_factory import TEAM_ID
+
+
+class WaitingClock:
+    """A monotonic clock on which sleeping takes no time."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.ahead
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.ahead += seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    slack: LocalSlack
+    workspace: LiveWorkspace
+    access: AccessRules
+    names: NameSource
+    clock: WaitingClock
+
+    @property
+    def deadline(self) -> float:
+        return self.clock() + 10
+
+    async def sight(self, user_id: str = ADA) -> Sight:
+        person = await self.access.admit(user_id, TEAM_ID, deadline=self.deadline)
+        return await self.access.sight_of(person, deadline=self.deadline)
+
+    def calls(self, method: str) -> int:
+        return len(self.slack.recorder.calls_to(method))
+
+
+@asynccontextmanager
+async def rules(
+    *, page_items: int | None = None, client: Callable[[LocalSlack], AsyncWebClient] | None = None
+) -> AsyncIterator[Rules]:
+    clock = WaitingClock()
+    async with LocalSlack(workspace(), MANIFEST, page_items=page_items) as slack:
+        web = client(slack) if client else AsyncWebClient(slack.bot_token, base_url=slack.api_url)
+        live = LiveWorkspace(web, web_api=WebAPI(monotonic=clock, sleep=clock.sleep), monotonic=clock)
+        access = AccessRules(live, team_id=TEAM_ID, workspace_ids=lambda team: (team, "older-export"))
+        yield Rules(slack=slack, workspace=live, access=access, names=NameSource(live), clock=clock)
+
+
+PUBLIC = frozenset({GENERAL, PAYMENTS, OLD, SHARED})
+
+
+async def test_a_full_member_sees_what_slack_lists_as_public_archived_and_shared_too() -> None:
+    async with rules() as office:
+        sight = await office.sight()
+
+    assert sight.visibility.allowed == {TEAM_ID: PUBLIC, "older-export": PUBLIC}
+    assert SECRET not in {channel.id for channel in sight.channels}
+
+
+@pytest.mark.parametrize(
+    ("user_id", "team_id", "refusal"),
+    [
+        (GUS, TEAM_ID, Refusal.GUEST),
+        (DORA, TEAM_ID, Refusal.DELETED),
+        (ROBO, TEAM_ID, Refusal.BOT),
+        (EVE, "T9OTHER", Refusal.OTHER_TEAM),
+        (EVE, TEAM_ID, Refusal.OTHER_TEAM),
+        (ADA, "T9OTHER", Refusal.OTHER_TEAM),
+        (ADA, "", Refusal.OTHER_TEAM),
+        ("U0NOBODY", TEAM_ID, Refusal.UNKNOWN),
+    ],
+)
+async def test_everybody_else_is_refused(user_id: str, team_id: str, refusal: Refusal) -> None:
+    async with rules() as office:
+        with pytest.raises(RefusedError) as caught:
+            await office.access.admit(user_id, team_id, deadline=office.deadline)
+
+    assert caught.value.refusal is refusal
+
+
+async def test_a_single_channel_guest_is_a_guest() -> None:
+    async with rules() as office:
+        office.slack.change_user(BEN, is_ultra_restricted=True)
+        with pytest.raises(RefusedError) as caught:
+            await office.access.admit(BEN, TEAM_ID, deadline=office.deadline)
+
+    assert caught.value.refusal is Refusal.GUEST
+
+
+async def test_the_asker_s_time_zone_comes_along() -> None:
+    async with rules() as office:
+        person = await office.access.admit(ADA, TEAM_ID, deadline=office.deadline)
+
+    assert person.timezone == "America/Los_Angeles"
+
+
+async def test_every_page_of_the_list_is_read() -> None:
+    async with rules(page_items=1) as office:
+        sight = await office.sight()
+
+        assert sight.visibility.allowed is not None
+        assert sight.visibility.allowed[TEAM_ID] == PUBLIC
+        assert office.calls("conversations.list") == len(PUBLIC)
+
+
+async def test_one_list_serves_everybody_for_five_minutes() -> None:
+    async with rules() as office:
+        await office.sight(ADA)
+        await office.sight(BEN)
+        assert office.calls("conversations.list") == 1
+        assert office.calls("users.info") == 2
+        office.clock.ahead += KEEP_SECONDS + 1
+
+        await office.sight(ADA)
+
+        assert office.calls("conversations.list") == 2
+        assert office.calls("users.info") == 3
+
+
+class FailsOnPage(AsyncWebClient):
+    """Makes the local Slack fail from the given page of a list on, until `heal`."""
+
+    def __init__(self, slack: LocalSlack, *, page: int, fault: str, **details: Any) -> None:
+        super().__init__(slack.bot_token, base_url=slack.api_url)
+        self._slack, self._page, self._fault, self._details = slack, page, fault, details
+        self._calls = 0
+        self.healed = False
+
+    async def conversations_list(self, **arguments: Any) -> Any:
+        self._calls += 1
+        if self._calls == self._page and not self.healed:
+            self._slack.fault(self._fault, method="conversations.list", **self._details)  # type: ignore[arg-type]
+        return await super().conversations_list(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("fault", "details"),
+    [
+        ("status_500", {}),
+        ("malformed_json", {}),
+        ("error", {"error": "fatal_error"}),
+        ("rate_limited", {"retry_after": 3600}),
+    ],
+)
+async def test_half_a_list_is_never_used_nor_kept(fault: str, details: dict[str, Any]) -> None:
+    made: list[FailsOnPage] = []
+
+    def client(slack: LocalSlack) -> AsyncWebClient:
+        made.append(FailsOnPage(slack, page=2, fault=fault, **details))
+        return made[0]
+
+    async with rules(page_items=2, client=client) as office:
+        with pytest.raises(SlackUnavailableError):
+            await office.sight()
+        made[0].healed = True
+        office.clock.ahead += 3601
+
+        sight = await office.sight()
+
+    assert sight.visibility.allowed is not None
+    assert sight.visibility.allowed[TEAM_ID] == PUBLIC
+
+
+async def test_a_rate_limit_within_the_time_is_waited_out() -> None:
+    async with rules(
+        page_items=2, client=lambda slack: FailsOnPage(slack, page=2, fault="rate_limited", retry_after=4)
+    ) as office:
+        sight = await office.sight()
+
+        assert 3.5 < sum(office.clock.slept) <= 4
+        assert sight.visibility.allowed is not None
+        assert sight.visibility.allowed[TEAM_ID] == PUBLIC
+
+
+async def test_a_slow_slack_is_given_up_at_the_deadline_and_the_answer_is_kept_for_the_next() -> None:
+    async with rules() as office:
+        person = await office.access.admit(ADA, TEAM_ID, deadline=office.deadline)
+        office.slack.fault("slow", method="conversations.list", seconds=0.4)
+        with pytest.raises(SlackUnavailableError):
+            await office.access.sight_of(person, deadline=office.clock() + 0.1)
+
+        sight = await office.access.sight_of(person, deadline=office.deadline)
+
+        assert len(sight.channels) == len(PUBLIC)
+        assert office.calls("conversations.list") == 1
+
+
+async def test_a_dropped_list_is_asked_for_again() -> None:
+    async with rules() as office:
+        await office.sight()
+        office.slack.make_private(PAYMENTS)
+        office.workspace.drop_channels()
+
+        sight = await office.sight()
+
+    assert PAYMENTS not in {channel.id for channel in sight.channels}
+
+
+async def test_a_dropped_person_is_asked_for_again() -> None:
+    async with rules() as office:
+        await office.sight(BEN)
+        office.slack.change_user(BEN, deleted=True)
+        office.workspace.drop_person(BEN)
+
+        with pytest.raises(RefusedError) as caught:
+            await office.sight(BEN)
+
+    assert caught.value.refusal is Refusal.DELETED
+
+
+async def test_names_are_those_of_channels_in_sight_and_of_people() -> None:
+    async with rules() as office:
+        sight = await office.sight()
+        directory = await office.names.directory_for("x from:ben", sight, deadline=office.deadline)
+
+        assert directory.find_channel("#payments").channel_id == PAYMENTS
+        assert directory.find_person("@Ben").user_id == BEN
+        for hidden in ("secret-plans", SECRET):
+            with pytest.raises(UnknownNameError) as caught:
+                directory.find_channel(hidden)
+            assert "secret-plans" not in caught.value.suggestions
+
+
+async def test_people_are_only_asked_for_where_a_query_names_one() -> None:
+    async with rules() as office:
+        sight = await office.sight()
+        await office.names.directory_for("rate limit in:#payments", sight, deadline=office.deadline)
+        assert office.calls("users.list") == 0
+
+        await office.names.directory_for("From:ben rate limit", sight, deadline=office.deadline)
+
+        assert office.calls("users.list") == 1
+
+
+def test_the_workspace_of_these_tests_has_one_of_each_kind() -> None:
+    described = workspace()
+    users: dict[str, User] = {user.id: user for user in described.users}
+    channels: dict[str, Channel] = {channel.id: channel for channel in described.channels}
+
+    assert users[GUS].is_guest
+    assert users[DORA].deleted
+    assert users[ROBO].is_bot
+    assert users[EVE].team_id != TEAM_ID
+    assert channels[SECRET].is_private
+    assert channels[OLD].is_archived
+    assert channels[SHARED].is_ext_shared
+    assert replace(channels[SECRET], is_private=False).is_public
