@@ -9,6 +9,7 @@ from localslack.auth import Tokens
 from localslack.changes import Change, ChangeKind, Feed
 from localslack.content import Content, ContentReader
 from localslack.faults import Faults
+from localslack.ids import Stamps
 from localslack.json_types import Clock
 from localslack.messages import Message, MessageStore
 from localslack.rate_limits import RateLimits
@@ -17,7 +18,7 @@ from localslack.response_urls import ResponseURLs
 from localslack.socket_mode import SocketHub
 from localslack.triggers import Triggers
 from localslack.views import ViewStore
-from localslack.workspace import Channel
+from localslack.workspace import Channel, Workspace
 from localslack.world import World
 
 
@@ -36,6 +37,40 @@ class UserError:
     code: str
     text: str
     channel_id: str | None = None
+
+
+def new_core(
+    workspace: Workspace,
+    manifest: AppManifest,
+    *,
+    clock: Clock,
+    tokens: Tokens,
+    recorder: Recorder,
+    ack_seconds: float,
+    rate_limits: bool,
+    message_blocks_chars: int,
+    page_items: int | None,
+) -> Core:
+    """Return the state of a workspace that has just started; see ``LocalSlack`` for the arguments."""
+    world, faults = World(workspace, manifest), Faults()
+    names = {user.name.lower(): user.id for user in world.users.values()}
+    return Core(
+        clock=clock,
+        manifest=manifest,
+        world=world,
+        tokens=tokens,
+        store=MessageStore(Stamps(clock), workspace.messages),
+        content=ContentReader(recorder, names, blocks_chars=message_blocks_chars),
+        views=ViewStore(world, clock, recorder),
+        triggers=Triggers(clock),
+        response_urls=ResponseURLs(clock),
+        recorder=recorder,
+        faults=faults,
+        limits=RateLimits(clock, enforced=rate_limits),
+        feed=Feed(),
+        hub=SocketHub(recorder=recorder, faults=faults, ack_seconds=ack_seconds, app_id=workspace.app_id),
+        page_items=page_items,
+    )
 
 
 @dataclass(slots=True, kw_only=True)

@@ -61,8 +61,6 @@ class Events:
             if delivery.status == "acked":
                 return
             await asyncio.sleep(pause)
-            if delivery.status == "acked":
-                return
             await self._core.hub.deliver(envelope, attempt=attempt, delivery=delivery)
 
     def _payload(self, event: JsonObject) -> JsonObject:

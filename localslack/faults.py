@@ -15,7 +15,7 @@ FaultKind: TypeAlias = Literal[
     "drop",  # the connection is reset without an answer
     "response_url_404",  # the response_url says 404, as if it were unknown
     "duplicate_envelope",  # the next envelopes are sent twice
-    "pong_blackout",  # pings are left unanswered, and no pings are sent
+    "pong_blackout",  # until `clear`: pings are left unanswered, and no pings are sent
     "ignore_close",  # the other side's CLOSE frame is left unanswered
 ]
 RESPONSE_URL = "response_url"

@@ -100,6 +100,7 @@ class Membership:
         channel = world.change_channel(channel_id, id=new_channel_id)
         del world.channels[channel_id]
         world.channels[new_channel_id] = channel
+        self._core.store.rename_channel(channel_id, new_channel_id)
         self._seen_by(self._core.audience(channel))
         event = {
             "type": "channel_id_changed",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from localslack.ids import Stamps
 from localslack.json_types import JsonObject
+from localslack.workspace import SeedMessage
 from localslack.world import World
 
 
@@ -36,9 +37,19 @@ class Message:
 class MessageStore:
     """Every message, by channel in order of arrival. Belongs to the server's event loop."""
 
-    def __init__(self, stamps: Stamps) -> None:
+    def __init__(self, stamps: Stamps, seeds: Sequence[SeedMessage] = ()) -> None:
         self._stamps = stamps
         self._posts: dict[str, dict[str, Message]] = {}
+        for seed in seeds:
+            self.add(
+                Message(
+                    ts=seed.ts,
+                    channel_id=seed.channel_id,
+                    user_id=seed.user_id,
+                    text=seed.text,
+                    thread_ts=seed.thread_ts,
+                )
+            )
 
     def add(self, message: Message) -> Message:
         """Keep a message and return it."""
@@ -77,6 +88,13 @@ class MessageStore:
         """Drop every ephemeral message of one person, as reloading Slack does."""
         for message in [m for m in self._all() if m.ephemeral_for == user_id]:
             self.delete(message)
+
+    def rename_channel(self, channel_id: str, new_channel_id: str) -> None:
+        """Carry a channel's messages over to its new id."""
+        moved = self._posts.pop(channel_id, {})
+        for message in moved.values():
+            message.channel_id = new_channel_id
+        self._posts[new_channel_id] = moved
 
     def drop_channel(self, channel_id: str) -> None:
         """Drop a deleted channel's messages."""

@@ -31,7 +31,7 @@ def respond(core: Core, path: str, body: JsonView | None) -> tuple[int, str | No
     try:
         _carry_out(core, url, body)
     except ApiError as exc:
-        return 400, exc.code
+        return 404 if exc.code == "channel_not_found" else 400, exc.code
     return 200, None
 
 

@@ -32,7 +32,8 @@ class ResponseURL:
             shortcut, or chose a conversation in a modal.
         message_ts: The message that ``replace_original`` and ``delete_original`` mean (source
             ``message`` only).
-        command_ts: The typed command that ``in_channel`` makes visible, once (source ``command``).
+        command_text: The typed command that ``in_channel`` makes visible, once (source ``command``).
+        thread_ts: The thread of that message, where an ephemeral answer appears too.
     """
 
     path: str

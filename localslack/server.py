@@ -27,26 +27,18 @@ from aiohttp import web
 
 from localslack.app_manifest import AppManifest
 from localslack.auth import Tokens
-from localslack.changes import Change, Feed
-from localslack.content import ContentReader
-from localslack.core import Core
+from localslack.changes import Change
+from localslack.core import new_core
 from localslack.driver import Desk, Person
 from localslack.events import Events
-from localslack.faults import FaultKind, Faults
-from localslack.ids import Stamps
+from localslack.faults import FaultKind
 from localslack.interactions import Interactions
 from localslack.json_types import Clock, JsonView
 from localslack.membership import Membership
-from localslack.messages import Message, MessageStore
-from localslack.rate_limits import RateLimits
 from localslack.recorder import Recorder
-from localslack.response_urls import ResponseURLs
-from localslack.socket_mode import DisconnectReason, SocketHub
-from localslack.triggers import Triggers
-from localslack.views import ViewStore
+from localslack.socket_mode import DisconnectReason
 from localslack.web_api import WebAPI
 from localslack.workspace import Channel, Workspace
-from localslack.world import World
 
 HOST = "127.0.0.1"
 EVENT_RETRY_SECONDS = (1.0, 60.0, 300.0)
@@ -102,39 +94,24 @@ class LocalSlack:
         Raises:
             ManifestError: the manifest is not one.
         """
-        parsed = AppManifest.from_mapping(manifest)
         self.workspace = workspace
         self.clock = clock
-        self.world = World(workspace, parsed)
-        self.faults = Faults()
-        self.recorder = Recorder(clock, record_to)
+        self.core = new_core(
+            workspace,
+            AppManifest.from_mapping(manifest),
+            clock=clock,
+            tokens=tokens or Tokens(),
+            recorder=Recorder(clock, record_to),
+            ack_seconds=ack_seconds,
+            rate_limits=rate_limits,
+            message_blocks_chars=message_blocks_chars,
+            page_items=page_items,
+        )
+        self.world, self.faults, self.recorder = self.core.world, self.core.faults, self.core.recorder
         self._port = port
         self._extend = tuple(extend)
         self._people: dict[str, Person] = {}
         self._runner: web.AppRunner | None = None
-        names = {user.name.lower(): user.id for user in self.world.users.values()}
-        self.core = Core(
-            clock=clock,
-            manifest=parsed,
-            world=self.world,
-            tokens=tokens or Tokens(),
-            store=MessageStore(Stamps(clock)),
-            content=ContentReader(self.recorder, names, blocks_chars=message_blocks_chars),
-            views=ViewStore(self.world, clock, self.recorder),
-            triggers=Triggers(clock),
-            response_urls=ResponseURLs(clock),
-            recorder=self.recorder,
-            faults=self.faults,
-            limits=RateLimits(clock, enforced=rate_limits),
-            feed=Feed(),
-            hub=SocketHub(
-                recorder=self.recorder,
-                faults=self.faults,
-                ack_seconds=ack_seconds,
-                app_id=workspace.app_id,
-            ),
-            page_items=page_items,
-        )
         self.events = Events(self.core, retry_seconds=event_retry_seconds)
         self.membership = Membership(self.core, self.events)
         self._desk = Desk(
@@ -143,7 +120,6 @@ class LocalSlack:
             membership=self.membership,
             events=self.events,
         )
-        self._seed()
 
     async def __aenter__(self) -> Self:
         """Start."""
@@ -328,15 +304,3 @@ class LocalSlack:
     def change_user(self, user_id: str, **fields: Any) -> None:  # noqa: ANN401 - dataclass fields
         """Change fields of a user's record, and send the event."""
         self.membership.change_user(user_id, **fields)
-
-    def _seed(self) -> None:
-        for seed in self.workspace.messages:
-            self.core.store.add(
-                Message(
-                    ts=seed.ts,
-                    channel_id=seed.channel_id,
-                    user_id=seed.user_id,
-                    text=seed.text,
-                    thread_ts=seed.thread_ts,
-                )
-            )

@@ -66,7 +66,17 @@ def channel_json(channel: Channel, world: World, *, counts: bool, membership: bo
     }
     if channel.is_im:
         return body | _im(channel, world)
-    body |= {
+    body |= _named(channel, world)
+    if membership:
+        body["is_member"] = world.bot_user_id in channel.members
+    if counts:
+        body["num_members"] = len(channel.members)
+    return body
+
+
+def _named(channel: Channel, world: World) -> JsonObject:
+    """Return what only conversations with a name have: kind, sharing, topic and purpose."""
+    return {
         "name": channel.name,
         "name_normalized": channel.name.lower(),
         "is_channel": channel.is_public,
@@ -84,11 +94,6 @@ def channel_json(channel: Channel, world: World, *, counts: bool, membership: bo
         "purpose": {"value": channel.purpose, "creator": channel.creator, "last_set": channel.created},
         "previous_names": [],
     }
-    if membership:
-        body["is_member"] = world.bot_user_id in channel.members
-    if counts:
-        body["num_members"] = len(channel.members)
-    return body
 
 
 def _im(channel: Channel, world: World) -> JsonObject:

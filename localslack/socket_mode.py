@@ -90,7 +90,7 @@ class SocketHub:
         self._tickets: set[str] = set()
         self._waiting: dict[str, _Waiting] = {}
         self._number = 0
-        self._pings: set[asyncio.Task[None]] = set()
+        self._closings: set[asyncio.Task[None]] = set()
         self.connections: list[Connection] = []
         self.total_connections = 0
 
@@ -189,7 +189,7 @@ class SocketHub:
 
     async def stop(self) -> None:
         """Close everything at once, without waiting for the other side."""
-        for task in list(self._pings):
+        for task in list(self._closings):
             task.cancel()
         for connection in list(self.connections):
             self._drop(connection)
@@ -277,8 +277,8 @@ class SocketHub:
 
     def _later(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
-        self._pings.add(task)
-        task.add_done_callback(self._pings.discard)
+        self._closings.add(task)
+        task.add_done_callback(self._closings.discard)
 
     async def _close_soon(self, connection: Connection, seconds: float) -> None:
         await asyncio.sleep(seconds)

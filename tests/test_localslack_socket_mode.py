@@ -241,16 +241,18 @@ async def test_changes_are_told_where_the_app_may_know() -> None:
         slack.unshare("C4")
         slack.change_user("UBEN", is_restricted=True)
         slack.change_channel_id("G2", "C22")
+        slack.change_channel_id("C1", "C11")
         slack.delete_channel("C2")
-        kinds = await _events_of(app, times=10)
+        kinds = await _events_of(app, times=11)
 
     assert sorted(kinds) == sorted(
         [
             *("member_joined_channel", "member_left_channel", "group_rename", "channel_archive"),
             *("channel_unarchive", "channel_shared", "channel_unshared", "user_change"),
-            *("channel_id_changed", "channel_deleted"),
+            *("channel_id_changed", "channel_id_changed", "channel_deleted"),
         ]
     )
+    assert [m.plain_text for m in slack.person("UBEN").messages("C11")] == ["the kiln is hot"]
     assert "UEXT" not in slack.world.channels["C4"].members
 
 
