@@ -180,6 +180,15 @@ def test_the_report_is_json_and_lines(tmp_path: Path) -> None:
     assert "deleted users: 1" in report.lines()
 
 
+def test_an_archive_without_a_single_token_still_builds(tmp_path: Path) -> None:
+    export = ExportFactory()
+    export.channel("C1", "general")
+    export.message("C1", "1700000000.000100", "!!!")
+    result = build(tmp_path / "out", export.write_zip(tmp_path / "a.zip"))
+
+    assert texts(result.artifact) == {"1700000000.000100": "!!!"}
+
+
 def test_no_source_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="No source"):
         build(tmp_path / "out")

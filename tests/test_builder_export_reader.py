@@ -126,6 +126,30 @@ def test_null_and_empty_values_where_lists_belong_do_no_harm(tmp_path: Path) -> 
     assert rows[1].files == []
 
 
+def test_a_number_that_is_none_costs_a_detail_and_not_the_message(tmp_path: Path) -> None:
+    export = _export()
+    files = [{"id": "F1", "name": "a.txt", "size": "huge"}, {"mode": "tombstone"}]
+    export.message(
+        "C1", "1700000001.000100", "odd", files=files, reply_count="2", reactions=[{"name": "x", "count": 1.5}]
+    )
+    row = _read(export.write_folder(tmp_path), Ledger())[1]
+
+    assert ([file.size for file in row.files], row.reply_count, row.reactions[0].count) == ([None, None], 2, None)
+
+
+def test_uploads_in_an_export_of_slackdump_are_found(tmp_path: Path) -> None:
+    export = _export()
+    export.raw_file("general/attachments/F0AAAAAA1-notes.md", "text")
+    export.raw_file("__uploads/F0AAAAAA2/data.json", "{}")
+    source = open_source(export.write_folder(tmp_path), Ledger())
+
+    assert {(a.file_id, a.name) for a in source.attachments()} == {
+        ("F0AAAAAA1", "F0AAAAAA1-notes.md"),
+        ("F0AAAAAA2", "data.json"),
+    }
+    assert [c.name for c in source.conversations()] == ["general"]
+
+
 def test_a_ts_written_as_a_number_keeps_its_digits(tmp_path: Path) -> None:
     export = _export()
     export.raw_file("general/2026-01-01.json", '[{"ts": 1700000000.000123, "text": "number"}]')

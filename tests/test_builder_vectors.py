@@ -71,6 +71,15 @@ def test_an_interrupted_build_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert len(_documents(first)) + len(_documents(second)) == 300
 
 
+def test_vectors_of_deleted_messages_are_forgotten(tmp_path: Path) -> None:
+    build(tmp_path / "out", _export(20).write_zip(tmp_path / "a.zip"), embedder=ToyEmbedder())
+    build(tmp_path / "out", _export(5).write_zip(tmp_path / "b.zip"), embedder=ToyEmbedder())
+
+    with VectorCache(tmp_path / "out", generation_id(ToyEmbedder().spec), 16) as cache:
+        digests = [text_digest(f"message number {number}") for number in range(20)]
+        assert cache.missing(digests) == set(digests[5:])
+
+
 def test_another_model_shares_nothing(tmp_path: Path) -> None:
     path = _export(5).write_zip(tmp_path / "a.zip")
     build(tmp_path / "out", path, embedder=ToyEmbedder())

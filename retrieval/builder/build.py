@@ -189,11 +189,15 @@ class _Build:
         with VectorCache(self.destination, generation, embedder.spec.dimensions) as cache:
             self._embed_missing(embedder, cache, writer)
             writer.begin_vectors(generation, with_probe(embedder))
+            kept: set[bytes] = set()
             with self.stage("vectors", None) as advance:
                 for portion in writer.embedding_texts(portion=_PORTION):
                     digests = [text_digest(text) for _, text in portion]
                     writer.add_vectors([document_id for document_id, _ in portion], cache.get(digests))
+                    kept.update(digests)
                     advance(len(portion))
+            # Whoever deletes a message wants nothing of it kept; the vectors of older artifacts are in them.
+            cache.prune(kept)
 
     def _embed_missing(self, embedder: DocumentEmbedder, cache: VectorCache, writer: ArtifactWriter) -> None:
         texts = ([text for _, text in portion] for portion in writer.embedding_texts(portion=_PORTION))

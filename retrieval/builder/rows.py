@@ -31,6 +31,15 @@ def _flag(value: object) -> object:
     return bool(value)
 
 
+def _count(value: object) -> object:
+    """Read a number forgivingly: what is none is unknown, which loses nothing but a detail."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)
+    return value if isinstance(value, int) else None
+
+
 def _names(value: object) -> object:
     if value is None:
         return []
@@ -39,6 +48,7 @@ def _names(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_text)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
+Count = Annotated[int | None, BeforeValidator(_count)]
 Names = Annotated[list[str], BeforeValidator(_names)]
 
 
@@ -90,18 +100,18 @@ class FileRow(BaseModel):
 
     model_config = _CONFIG
 
-    id: str = Field(min_length=1)
+    id: Text = ""
     name: Text = ""
     title: Text = ""
     mimetype: Text = ""
     filetype: Text = ""
     mode: Text = ""
-    size: int | None = None
+    size: Count = None
 
     @property
     def is_stub(self) -> bool:
         """Whether nothing but the id is left of the file."""
-        return not self.name or self.mode in {"hidden_by_limit", "tombstone"}
+        return not self.id or not self.name or self.mode in {"hidden_by_limit", "tombstone"}
 
 
 class ReactionRow(BaseModel):
@@ -110,7 +120,7 @@ class ReactionRow(BaseModel):
     model_config = _CONFIG
 
     name: Text = ""
-    count: int = 0
+    count: Count = None
     users: Names = []
 
 
@@ -157,7 +167,7 @@ class MessageRow(BaseModel):
     app_id: Text = ""
     text: Text = ""
     thread_ts: Text = ""
-    reply_count: int | None = None
+    reply_count: Count = None
     deleted_ts: Text = ""
     edited: Annotated[EditedRow | None, BeforeValidator(_record)] = None
     files: Files = []
