@@ -66,6 +66,24 @@ def test_unreadable_json_names_file_and_byte_and_the_rest_is_read(tmp_path: Path
     assert len(ledger.unreadable) == 3
 
 
+def test_the_byte_counts_a_byte_order_mark(tmp_path: Path) -> None:
+    export = _export()
+    export.raw_file("general/2026-01-01.json", b"\xef\xbb\xbf[oops]")
+    ledger = Ledger()
+    _read(export.write_folder(tmp_path), ledger)
+
+    assert ledger.unreadable[0].byte == 4
+
+
+def test_slashes_escaped_as_slack_did_once_and_a_day_that_is_none_do_no_harm(tmp_path: Path) -> None:
+    export = _export()
+    export.raw_file("general/2026-13-45.json", '[{"ts": "1.0", "text": "<https:\\/\\/a.example\\/x>"}]')
+    path = export.write_folder(tmp_path)
+
+    assert [row.text for row in _read(path, Ledger())] == ["hello", "<https://a.example/x>"]
+    assert open_source(path, Ledger()).newest_day() == 1_700_000_000 // 86_400
+
+
 def test_invalid_rows_name_file_and_index(tmp_path: Path) -> None:
     export = _export()
     rows = '["text", {"text": "no ts"}, {"ts": "soon"}, {"ts": "3.0", "text": {"a": 1}}, {"ts": "4.0", "text": "ok"}]'

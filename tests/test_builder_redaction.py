@@ -1,5 +1,7 @@
 """Secrets that exports carry."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,8 +40,18 @@ def test_a_link_into_a_thread_keeps_its_query() -> None:
     assert redact(link) == link
 
 
-def test_a_token_that_is_counted_when_its_url_loses_it() -> None:
-    assert remove_tokens("https://files.slack.com/a?t=xoxe-test")[1] == 1
+def test_a_url_whose_token_went_first_still_loses_its_whole_query() -> None:
+    text, _ = remove_tokens("see https://files.slack.com/a?t=xoxe-test&pub_secret=1 now")
+
+    assert redact(text) == "see https://files.slack.com/a now"
+
+
+def test_json_stays_json() -> None:
+    value = {"a": 'https://files.slack.com/a?t=xoxe-test"\\', "b": "xoxb-test\n"}
+
+    text, removed = remove_tokens(json.dumps(value))
+    assert json.loads(text) == {"a": f'https://files.slack.com/a?t={REMOVED}"\\', "b": f"{REMOVED}\n"}
+    assert removed == 2
 
 
 @given(st.text(alphabet="xoXO abep-1-?/."))

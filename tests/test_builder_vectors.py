@@ -1,5 +1,8 @@
 """Vectors: each text embedded once, whatever happens."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +81,36 @@ def test_vectors_of_deleted_messages_are_forgotten(tmp_path: Path) -> None:
     with VectorCache(tmp_path / "out", generation_id(ToyEmbedder().spec), 16) as cache:
         digests = [text_digest(f"message number {number}") for number in range(20)]
         assert cache.missing(digests) == set(digests[5:])
+
+
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+from tests.artifact_rows import build
+from tests.toy_embedder import ToyEmbedder
+
+class Dying(ToyEmbedder):
+    def embed_documents(self, texts):
+        if len(self.texts) >= int(sys.argv[3]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().embed_documents(texts)
+
+build(Path(sys.argv[1]), Path(sys.argv[2]), embedder=Dying())
+"""
+
+
+def test_a_build_killed_while_embedding_leaves_its_vectors_to_the_next(tmp_path: Path) -> None:
+    path = _export(300).write_zip(tmp_path / "a.zip")
+    command = [sys.executable, "-c", CHILD, str(tmp_path / "out"), str(path), "128"]
+    killed = subprocess.run(command, cwd=Path(__file__).parent.parent, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert list((tmp_path / "out").glob(".building-*"))
+    embedder = ToyEmbedder()
+    result = build(tmp_path / "out", path, embedder=embedder)
+
+    assert len(_documents(embedder)) == 300 - 128
+    assert result.report.vectors == 301
+    assert not list((tmp_path / "out").glob(".building-*"))
 
 
 def test_another_model_shares_nothing(tmp_path: Path) -> None:

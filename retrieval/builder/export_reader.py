@@ -8,7 +8,7 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import date
 from typing import Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -18,7 +18,6 @@ from retrieval.builder.members import Members
 from retrieval.builder.report import Ledger
 from retrieval.builder.rows import ChannelRow, MessageRow, UserRow
 from retrieval.builder.source import Attachment, Conversation
-from retrieval.builder.timestamps import DAY_US, MICROSECONDS
 from retrieval.errors import SourceError
 
 Row = TypeVar("Row", bound=BaseModel)
@@ -105,10 +104,8 @@ class ExportSource:
 
     def newest_day(self) -> int:
         """Return the newest day that a day file is named for, in days since 1970."""
-        days = [match.groups() for files in self._day_files.values() for f in files if (match := _DAY.search(f))]
-        newest = max(days, default=("1970", "01", "01"))
-        moment = datetime(int(newest[0]), int(newest[1]), int(newest[2]), tzinfo=UTC)
-        return int(moment.timestamp()) * MICROSECONDS // DAY_US
+        names = (posixpath.basename(file) for files in self._day_files.values() for file in files)
+        return max((day for name in names if (day := _day_number(name)) is not None), default=0)
 
     def covers_channels(self) -> bool:
         """An export holds its channels whole, from their first day on."""
@@ -178,6 +175,14 @@ def parse_row(value: object, model: type[Row], label: str, index: int, ledger: L
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         ledger.skip_row(label, index, f"{place}: {first['msg']}")
+        return None
+
+
+def _day_number(name: str) -> int | None:
+    """Return the day that a file is named for, in days since 1970; None where the name is no day."""
+    try:
+        return (date.fromisoformat(name.removesuffix(".json")) - date(1970, 1, 1)).days
+    except ValueError:
         return None
 
 

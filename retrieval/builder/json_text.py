@@ -31,7 +31,7 @@ def read_json(content: bytes, label: str, ledger: Ledger) -> object | None:
         if clean[lead + end :].strip():
             raise json.JSONDecodeError("Extra data", clean, lead + end)
     except json.JSONDecodeError:
-        ledger.skip_file(label, *_fault(text))
+        ledger.skip_file(label, *_fault(text, len(content) - len(text.encode())))
         return None
     except (RecursionError, ValueError) as error:
         ledger.skip_file(label, None, str(error))
@@ -39,10 +39,10 @@ def read_json(content: bytes, label: str, ledger: Ledger) -> object | None:
     return value if value is not None else []
 
 
-def _fault(text: str) -> tuple[int, str]:
-    """Return the byte where *text* stops being JSON, and why; found in the text as the file holds it."""
+def _fault(text: str, mark: int) -> tuple[int, str]:
+    """Return the byte where *text* stops being JSON, and why; *mark* bytes stand before it in the file."""
     try:
         json.loads(text, strict=False)
     except json.JSONDecodeError as error:
-        return len(text[: error.pos].encode("utf-8", "surrogatepass")), error.msg
+        return mark + len(text[: error.pos].encode()), error.msg
     return 0, "not JSON"
