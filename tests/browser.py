@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright
 
 SCREENSHOTS = Path(__file__).parent.parent / "build" / "screenshots"
@@ -76,8 +77,8 @@ async def keep_screenshot(page: Page, name: str) -> Path:
     return target
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
-    """Provide a fresh Chromium."""
+    """Provide one Chromium for a module, whose tests and fixtures run on the module's event loop."""
     async with chromium() as running:
         yield running

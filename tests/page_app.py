@@ -33,7 +33,7 @@ def button(text: str, action_id: str, **more: Any) -> Json:
 
 def page_of_results(number: int) -> list[Json]:
     """One page of an answer, with every kind of block that a message may hold."""
-    when = f"<!date^1772529125^{{date_num}} {{time}}|then>"
+    when = "<!date^1772529125^{date_num} {time}|then>"
     rich = [
         {
             "type": "rich_text_section",

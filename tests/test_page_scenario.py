@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from localslack.page_routes import page_address
@@ -15,15 +16,15 @@ from tests.page_app import PageApp, form, page_stand_in, said_in
 
 __all__ = ["browser"]
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
 Stage = tuple[LocalSlack, PageApp, Page]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def stage(browser: Browser) -> AsyncIterator[Stage]:
     """The stand-in, the app, and the page opened as Ada in #general."""
-    async with page_stand_in(ack_seconds=1.0) as (slack, app), open_page(browser) as page:
+    async with page_stand_in() as (slack, app), open_page(browser) as page:
         await show(page, slack)
         yield slack, app, page
 
@@ -35,7 +36,7 @@ async def show(page: Page, slack: LocalSlack) -> None:
 
 async def search(page: Page) -> Any:
     """Type the command with the keyboard alone and return the answer's message."""
-    await page.get_by_role("combobox", name="Message #general").focus()
+    await page.get_by_role("textbox", name="Message #general").focus()
     await page.keyboard.type("/cl")
     await page.keyboard.press("Tab")
     await page.keyboard.type("rate limit 429")
@@ -154,7 +155,7 @@ async def test_menus_and_choices_reach_the_app(stage: Stage) -> None:
 
 async def test_command_without_ack_says_so_and_keeps_the_text(stage: Stage) -> None:
     _, _, page = stage
-    field = page.get_by_role("combobox", name="Message #general")
+    field = page.get_by_role("textbox", name="Message #general")
 
     await field.fill("/clay stuck")
     await field.press("Enter")
@@ -165,7 +166,7 @@ async def test_command_without_ack_says_so_and_keeps_the_text(stage: Stage) -> N
 
 async def test_unknown_command_says_so(stage: Stage) -> None:
     _, _, page = stage
-    field = page.get_by_role("combobox", name="Message #general")
+    field = page.get_by_role("textbox", name="Message #general")
 
     await field.fill("/nothing here")
     await field.press("Enter")
@@ -268,7 +269,7 @@ async def test_focus_stays_inside_a_modal(stage: Stage) -> None:
 async def test_home_tab(stage: Stage) -> None:
     _, _, page = stage
 
-    await page.get_by_role("button", name="Potter").click()
+    await page.get_by_role("button", name="Potter", exact=True).click()
     await expect(page.locator("#home")).to_contain_text("Nothing yet")
     await page.get_by_role("textbox", name="Search").fill("clay")
     await page.keyboard.press("Enter")
@@ -292,14 +293,14 @@ async def test_acting_as_somebody_else_changes_what_is_seen(stage: Stage) -> Non
 
 async def test_plain_message_and_thread(stage: Stage) -> None:
     slack, _, page = stage
-    field = page.get_by_role("combobox", name="Message #general")
+    field = page.get_by_role("textbox", name="Message #general")
 
     await field.fill("who fired *this*?")
     await field.press("Enter")
     message = page.locator(".message", has_text="who fired this?")
     await message.hover()
     await message.get_by_role("button", name="Reply in thread").click()
-    await page.get_by_role("combobox", name="Reply").fill("I did")
+    await page.get_by_role("textbox", name="Reply").fill("I did")
     await page.keyboard.press("Enter")
 
     await expect(page.get_by_role("complementary", name="Thread").locator(".message")).to_have_count(2)
@@ -350,7 +351,7 @@ async def test_archived_channel_is_read_only_and_unjoined_one_can_be_joined(stag
     await page.locator("[data-channel=C2]").click()
     await page.get_by_role("button", name="Join channel").click()
 
-    await expect(page.get_by_role("combobox", name="Message #glazes")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="Message #glazes")).to_be_visible()
     assert "UADA" in slack.world.channels["C2"].members
 
 
@@ -392,7 +393,8 @@ async def test_pictures_to_look_at(browser: Browser, name: str, width: int, dark
         await keep_screenshot(page, f"page-{name}-answer")
         wide = await page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
         too_wide = await page.evaluate(
-            "[...document.querySelectorAll('#channel *')].filter((one) => one.getBoundingClientRect().right > window.innerWidth + 1).length"
+            "[...document.querySelectorAll('#channel *')]"
+            ".filter((one) => one.getBoundingClientRect().right > window.innerWidth + 1).length"
         )
         await answer.get_by_role("button", name="Search form").click()
         await expect(page.get_by_role("dialog")).to_be_visible()

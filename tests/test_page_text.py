@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 from playwright.async_api import Browser, Page
@@ -16,7 +17,7 @@ from tests.browser import browser, open_page
 
 __all__ = ["browser"]
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
 # 2026-03-03 09:12:05 UTC, a Tuesday.
 TUESDAY = 1772529125
@@ -24,7 +25,7 @@ TUESDAY = 1772529125
 CONTEXT = """
 const ctx = {
   teamUrl: "https://northwind.example/", me: "U1", zone: "Asia/Tokyo", now: () => 1772529125 + 86400,
-  people: new Map([["U1", {id: "U1", label: "ada", realName: "Ada L"}], ["U2", {id: "U2", label: "mara", realName: "Mara"}]]),
+  people: new Map([["U1", {id: "U1", label: "ada", realName: "Ada L"}], ["U2", {id: "U2", label: "mara"}]]),
   channels: new Map([["C1", {id: "C1", name: "general", kind: "public", members: ["U1"]}]]),
   emoji: {tada: "🎉", "100": "💯", woman_shrugging: "🤷"}, openPermalink: (link) => { window.opened = link; },
   openChannel: (id) => { window.channel = id; },
@@ -32,7 +33,7 @@ const ctx = {
 """
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def page(browser: Browser) -> AsyncIterator[Page]:
     """A tab on the page's own address and under its own headers, with nothing behind it."""
     server: TestServer
@@ -205,7 +206,8 @@ async def test_long_hostile_text_is_quick(page: Page) -> None:
     script = """
       const { parseMrkdwn } = await load("mrkdwn");
       const start = performance.now();
-      for (const mark of ["*", "_a ", "<", ":", "`", "*a ", "&gt;", "```"]) parseMrkdwn(mark.repeat(40000 / mark.length));
+      const marks = ["*", "_a ", "<", ":", "`", "*a ", "&gt;", "```"];
+      for (const mark of marks) parseMrkdwn(mark.repeat(40000 / mark.length));
       return performance.now() - start;
     """
 
@@ -266,7 +268,8 @@ async def test_required_inputs_are_refused_before_the_app_hears(page: Page) -> N
       const { missingEntries } = await load("requirements");
       const { Values } = await load("values");
       const values = new Values();
-      const input = (id, element, more) => ({ type: "input", block_id: id, element: { action_id: "a", ...element }, ...more });
+      const input = (id, element, more) =>
+        ({ type: "input", block_id: id, element: { action_id: "a", ...element }, ...more });
       values.set("short", "a", { type: "plain_text_input", value: "ab" });
       values.set("mail", "a", { type: "email_text_input", value: "nobody" });
       values.set("list", "a", { type: "checkboxes", selected_options: [] });
@@ -286,7 +289,8 @@ async def test_commands_are_offered_while_typing(page: Page) -> None:
       const commands = [{ command: "/find", description: "Find", usage_hint: "[words]" }];
       const shortcuts = [{ name: "Find more", description: "", run: () => {} }];
       const titles = (text) => suggestCommands(text, commands, shortcuts).map((one) => one.title);
-      return [titles("/"), titles("/fi"), titles("/x"), titles("find"), titles("/find x"), usageHint("/find x", commands), usageHint("x", commands)];
+      const offered = ["/", "/fi", "/x", "find", "/find x"].map(titles);
+      return [...offered, usageHint("/find x", commands), usageHint("x", commands)];
     """
 
     assert await run(page, script) == [

@@ -110,7 +110,7 @@ export class App {
   }
 
   surface(message) {
-    const key = `${this.me} ${message.channel_id} ${message.ts}`;
+    const key = entriesKey(this.me, message);
     if (!this.entries.has(key)) this.entries.set(key, new Values());
     const values = this.entries.get(key);
     const place = { channel: message.channel_id, ts: message.ts, thread_ts: message.thread_ts };
@@ -332,19 +332,33 @@ export class App {
       channel: () => this.loadChannels().then(() => this.drawAll()),
       reload: () => this.dropEphemeral(),
     };
+    this.settle();
     await handlers[change.kind]?.();
+  }
+
+  /** Whatever a pressed button waited for, something has come. */
+  settle() {
+    for (const button of document.querySelectorAll(".main [aria-busy=true], .thread [aria-busy=true]")) button.removeAttribute("aria-busy");
   }
 
   onMessage({ channel_id: channelId, message }, { isNew }) {
     if (!message) return;
-    if (isNew) this.tell(message);
+    const isMine = this.channels.get(channelId)?.isMember;
+    if (isNew && isMine) this.tell(message);
+    if (!isNew) this.forgetEntries(message);
     this.thread.onMessage(message);
     if (channelId === this.channelId && inChannel(message)) {
       this.view.put(message);
-    } else if (isNew && channelId !== this.channelId && message.user_id !== this.me) {
+    } else if (isNew && isMine && channelId !== this.channelId && message.user_id !== this.me) {
       this.unread.add(channelId);
       this.drawSidebar();
     }
+  }
+
+  /** New content starts with empty inputs, as the stand-in's own record of them does. */
+  forgetEntries(message) {
+    const known = this.view.conversation.byTs.get(message.ts);
+    if (known && JSON.stringify(known.blocks) !== JSON.stringify(message.blocks)) this.entries.delete(entriesKey(this.me, message));
   }
 
   tell(message) {
@@ -373,4 +387,8 @@ export class App {
 
 function inChannel(message) {
   return !message.thread_ts || message.thread_ts === message.ts;
+}
+
+function entriesKey(userId, message) {
+  return `${userId} ${message.channel_id} ${message.ts}`;
 }

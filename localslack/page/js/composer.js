@@ -39,7 +39,7 @@ export class Composer {
   makeField() {
     return el("textarea", {
       class: "composer-field", rows: "1", "aria-label": this.options.label, placeholder: this.options.label,
-      role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-haspopup": "listbox", "aria-controls": this.list.id,
+      "aria-autocomplete": "list", "aria-controls": this.list.id,
       oninput: () => this.refresh(),
       onkeydown: (event) => this.onKey(event),
       onblur: () => this.hideSuggestions(),
@@ -82,6 +82,8 @@ export class Composer {
       onpointerdown: (event) => event.preventDefault(), onclick: () => this.accept(one),
     }, el("strong", {}, one.title), el("span", { class: "suggestion-detail" }, one.detail))));
     this.list.hidden = false;
+    // A text field of several lines is no combobox; it is one while the list is open.
+    this.field.setAttribute("role", "combobox");
     this.field.setAttribute("aria-expanded", "true");
     this.activate(0);
   }
@@ -89,8 +91,7 @@ export class Composer {
   hideSuggestions() {
     this.list.hidden = true;
     this.active = -1;
-    this.field.setAttribute("aria-expanded", "false");
-    this.field.removeAttribute("aria-activedescendant");
+    for (const name of ["role", "aria-expanded", "aria-activedescendant"]) this.field.removeAttribute(name);
   }
 
   activate(index) {

@@ -4,8 +4,8 @@ import { channelTitle } from "./context.js";
 import { combobox } from "./combobox.js";
 import { askConfirmation } from "./dialog.js";
 import { el, icon, uniqueId } from "./dom.js";
-import { plain, textObject } from "./inline.js";
-import { anchor, safeUrl } from "./links.js";
+import { textObject } from "./inline.js";
+import { anchor, parsePermalink, safeUrl } from "./links.js";
 import { menuButton } from "./menu.js";
 
 /**
@@ -101,13 +101,20 @@ function button(element, place, surface) {
   return el("button", { type: "button", ...attributes, onclick: press }, label);
 }
 
+/** Open an option's address: a permalink inside the page, any other web address in a new tab. */
+function follow(address, ctx) {
+  const url = safeUrl(address);
+  const inside = url && parsePermalink(url, ctx.teamUrl);
+  if (inside) ctx.openPermalink(inside);
+  else if (url) window.open(url, "_blank", "noopener,noreferrer");
+}
+
 function overflow(element, place, surface) {
   const items = () => element.options.map((option) => ({
     label: textObject(option.text, surface.ctx),
     detail: option.description?.text,
     onSelect: () => {
-      const url = safeUrl(option.url);
-      if (url) window.open(url, "_blank", "noopener,noreferrer");
+      follow(option.url, surface.ctx);
       send(element, { type: "overflow", block_id: place.blockId, action_id: element.action_id, selected_option: option }, surface);
     },
   }));
@@ -259,9 +266,4 @@ function channelChoices(element, ctx) {
     .filter((channel) => !channel.isArchived && (!include || include.includes(channel.kind)))
     .map((channel) => ({ value: channel.id, text: `${channel.kind.endsWith("im") ? "" : "#"}${channelTitle(ctx, channel)}` }))
     .sort((a, b) => a.text.localeCompare(b.text));
-}
-
-/** The plain text of a label, for what only takes strings. */
-export function labelText(object, ctx) {
-  return plain(object?.text ?? "", ctx).map((node) => node.textContent ?? node).join("");
 }

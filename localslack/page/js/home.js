@@ -2,7 +2,7 @@
 
 import { drawBlocks, inputPlaces } from "./blocks.js";
 import { el, fill, icon } from "./dom.js";
-import { rememberFocus, restoreFocus } from "./messagelist.js";
+import { rememberFocus, restoreFocus } from "./focus.js";
 import { Values } from "./values.js";
 
 /** Draws the published Home view of the acting person. */

@@ -1,6 +1,7 @@
 /** Menus that open from a button: message actions, overflow menus, the app's shortcuts. */
 
 import { append, el, icon } from "./dom.js";
+import { focusBack } from "./focus.js";
 import { layerOf, place } from "./popup.js";
 
 /**
@@ -50,8 +51,8 @@ export function closeMenu({ restoreFocus = false } = {}) {
   document.removeEventListener("pointerdown", onOutside, true);
   window.removeEventListener("resize", closeMenu);
   panel.remove();
+  if (restoreFocus === true) focusBack(button);
   button.setAttribute("aria-expanded", "false");
-  if (restoreFocus === true) button.focus();
 }
 
 /**

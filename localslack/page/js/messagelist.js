@@ -1,6 +1,7 @@
 /** A list of messages that changes in place: day dividers, grouping, scrolling, keyboard. */
 
 import { el, uniqueId } from "./dom.js";
+import { rememberFocus, restoreFocus } from "./focus.js";
 import { drawMessage } from "./message.js";
 import { dayLabel, moment } from "./time.js";
 
@@ -64,7 +65,7 @@ export class MessageList {
   addDay(rows, message, ctx) {
     const label = dayLabel(Number(message.ts), ctx.zone, ctx.now());
     const key = `day ${label}`;
-    const drawn = this.rows.get(key) ?? { node: el("li", { class: "day", role: "separator", "aria-label": label }, el("span", {}, label)) };
+    const drawn = this.rows.get(key) ?? { node: el("li", { class: "day" }, el("span", {}, label)) };
     rows.set(key, drawn);
   }
 
@@ -192,40 +193,4 @@ function groups(previous, message, ctx) {
   if (!previous || previous.user_id !== message.user_id || previous.is_ephemeral || message.is_ephemeral) return false;
   if (previous.is_app !== message.is_app || newDay(previous, message, ctx)) return false;
   return Number(message.ts) - Number(previous.ts) < GROUP_SECONDS;
-}
-
-/**
- * Remember which control has the focus, by names that survive a new drawing.
- *
- * @param {HTMLElement} root
- * @returns {object|null}
- */
-export function rememberFocus(root) {
-  const node = document.activeElement;
-  if (!root.contains(node) || node === root) return null;
-  const { action, block } = node.dataset;
-  return {
-    node, ts: node.closest("[data-ts]")?.dataset.ts, action, block, text: node.textContent,
-    selection: "selectionStart" in node ? [node.selectionStart, node.selectionEnd] : null,
-  };
-}
-
-/**
- * Give the focus back to the same control of the new drawing, else to the message that held it.
- *
- * @param {HTMLElement} root
- * @param {object|null} focus From rememberFocus.
- */
-export function restoreFocus(root, focus) {
-  if (!focus || focus.node.isConnected) return;
-  const home = focus.ts ? root.querySelector(`[data-ts="${CSS.escape(focus.ts)}"]`) : root;
-  if (!home) return;
-  const controls = [...home.querySelectorAll("[data-action]")];
-  const same = controls.filter((one) => one.dataset.action === focus.action);
-  const found = same.find((one) => one.dataset.block === focus.block && one.textContent === focus.text)
-    ?? same.find((one) => one.textContent === focus.text) ?? same.find((one) => one.dataset.block === focus.block);
-  (found ?? home).focus({ preventScroll: true });
-  if (found && focus.selection?.[0] !== null && focus.selection && "setSelectionRange" in found) {
-    found.setSelectionRange(...focus.selection);
-  }
 }

@@ -4,7 +4,7 @@ import { drawBlocks, inputPlaces } from "./blocks.js";
 import { makeDialog } from "./dialog.js";
 import { el, fill, icon } from "./dom.js";
 import { textObject } from "./inline.js";
-import { rememberFocus, restoreFocus } from "./messagelist.js";
+import { rememberFocus, restoreFocus } from "./focus.js";
 import { missingEntries } from "./requirements.js";
 import { Values } from "./values.js";
 
@@ -55,14 +55,23 @@ export class Modals {
     this.stack = views;
     for (const id of this.values.keys()) if (!views.some((view) => view.id === id)) this.values.delete(id);
     if (!this.top) {
-      if (this.dialog.open) this.dialog.close();
+      this.hide();
       return;
     }
     const isNew = this.top.id !== before;
     this.failure = null;
     this.draw();
-    if (!this.dialog.open) this.dialog.showModal();
+    if (!this.dialog.open) {
+      this.opener = rememberFocus(document.body);
+      this.dialog.showModal();
+    }
     if (isNew) this.focusFirst();
+  }
+
+  hide() {
+    if (!this.dialog.open) return;
+    this.dialog.close();
+    restoreFocus(document.body, this.opener);
   }
 
   draw() {

@@ -3,6 +3,7 @@
 import { ask } from "./api.js";
 import { Composer } from "./composer.js";
 import { el, fill, icon } from "./dom.js";
+import { focusBack } from "./focus.js";
 import { makeList, MessageList } from "./messagelist.js";
 import { Notices } from "./notices.js";
 import { Conversation } from "./workspace.js";
@@ -64,7 +65,7 @@ export class ThreadPanel {
     this.rootTs = null;
     this.root.hidden = true;
     document.body.classList.remove("thread-open");
-    if (this.returnTo?.isConnected) this.returnTo.focus();
+    if (this.returnTo?.isConnected) focusBack(this.returnTo);
   }
 
   draw() {
