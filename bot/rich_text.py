@@ -175,7 +175,11 @@ def _with_fences(runs: Sequence[Run]) -> Iterator[Run]:
         alone = before.rstrip(f" {ELLIPSIS}")[-1:] in {"", "\n"} and after.lstrip(f" {ELLIPSIS}")[:1] in {"", "\n"}
         several = any("\n" in run.text for run in group)
         fenced = code and (several or (alone and len(groups) > 1))
-        yield from (replace(run, fenced=fenced) for run in group)
+        if code and not fenced:
+            # Slack draws a box around each piece of inline code; one name in three boxes is hard to read.
+            yield Run("".join(run.text for run in group), bold=any(run.bold for run in group), code=True)
+        else:
+            yield from (replace(run, fenced=fenced) for run in group)
 
 
 def _preformatted(code: str) -> list[Block]:

@@ -73,7 +73,7 @@ def test_a_fence_of_a_passage_becomes_preformatted_too() -> None:
 
 def test_inline_code_of_a_passage_stays_inline_and_keeps_its_match() -> None:
     assert passage("set `limit = 429` here", "429") == [
-        section(word("set "), word("limit = ", code=True), word("429", bold=True, code=True), word(" here"))
+        section(word("set "), word("limit = 429", bold=True, code=True), word(" here"))
     ]
 
 
@@ -209,3 +209,11 @@ def test_words_for_screen_readers_keep_everything_on_one_line() -> None:
     runs = passage_runs(make_passage("see\n```\nlimit = 429\nraise\n```\n`x` there", terms=["429"]))
 
     assert plain_words(runs) == "see limit = 429 raise x there"
+
+
+def test_inline_code_that_matches_in_part_stays_one_piece() -> None:
+    """Slack boxes each piece of inline code: `partner_tier.yaml` must not fall into three boxes."""
+    passage = make_passage("it lives in `partner_tier.yaml` today", terms=("tier",))
+    code = [run for run in passage_runs(passage) if run.code]
+
+    assert [(run.text, run.bold) for run in code] == [("partner_tier.yaml", True)]
