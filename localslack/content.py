@@ -16,7 +16,10 @@ from localslack.recorder import Recorder, SentPayload
 
 TEXT_CHARS = 40_000
 MARKDOWN_CHARS = 12_000
-_KEPT = ("text", "blocks", "markdown_text", "response_type", "replace_original", "delete_original")
+_KEPT = (
+    *("text", "blocks", "markdown_text", "response_type", "replace_original", "delete_original"),
+    *("thread_ts", "unfurl_links", "unfurl_media"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

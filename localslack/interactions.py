@@ -42,7 +42,7 @@ class Interactions:
 
     async def command(self, user: User, channel: Channel, text: str) -> Outcome:
         """Send a typed command; ``text`` is the whole line."""
-        name, _, rest = text.partition(" ")
+        name, rest = (*text.split(maxsplit=1), "")[:2]
         core = self._core
         if name not in core.manifest.commands:
             return self._refuse(user, "unknown_command", f"{name} is not a valid command.", channel.id)

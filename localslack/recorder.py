@@ -28,7 +28,9 @@ class SentPayload:
     Attributes:
         surface: ``message``, ``ephemeral``, ``modal`` or ``home``.
         method: The Web API method, ``response_url`` or ``ack``.
-        payload: For messages ``{"text", "blocks", ...}``, for views the view.
+        payload: For messages ``text``, ``blocks`` and what else was given of ``markdown_text``,
+            ``response_type``, ``replace_original``, ``thread_ts``, ``unfurl_links``, ``unfurl_media``; for
+            views the view.
         problems: Why Slack would refuse it; empty when accepted.
     """
 

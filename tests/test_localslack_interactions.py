@@ -95,6 +95,13 @@ async def test_command_payload_has_slacks_shape() -> None:
     assert payload["response_url"].startswith(slack.url + "/commands/")
 
 
+async def test_command_name_ends_at_any_blank() -> None:
+    async with local_slack() as slack, bare_app(slack) as app:
+        texts = [(await typed(slack, app, line))["text"] for line in ("/clay", "/clay  ", "/clay\tred  clay ")]
+
+    assert texts == ["", "", "red  clay"]
+
+
 async def test_private_channel_names_are_not_told() -> None:
     """A private channel stands as an empty label, and only for those who see it."""
     async with local_slack() as slack, bare_app(slack) as app:
