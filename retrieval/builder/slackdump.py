@@ -10,6 +10,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -147,21 +148,20 @@ class SlackdumpSource:
             yield row
 
     def _with_members(self, row: ChannelRow) -> ChannelRow:
-        members = {*self._members().get(row.id, ()), *row.members}
+        members = {*self._members.get(row.id, ()), *row.members}
         if row.is_im:
             members |= {row.user, self._workspace.get("user_id", "")} - {""}
         return row.model_copy(update={"members": sorted(members)})
 
+    @cached_property
     def _members(self) -> Mapping[str, list[str]]:
-        if not hasattr(self, "_member_lists"):
-            columns = {str(column[1]) for column in self._select("PRAGMA table_info(CHANNEL_USER)")}
-            lists: dict[str, list[str]] = {}
-            if columns:
-                user = "USER_ID" if "USER_ID" in columns else "ID"
-                for channel_id, user_id in self._select(_MEMBERS.format(user=user)):
-                    lists.setdefault(channel_id, []).append(user_id)
-            self._member_lists = lists
-        return self._member_lists
+        columns = {str(column[1]) for column in self._select("PRAGMA table_info(CHANNEL_USER)")}
+        lists: dict[str, list[str]] = {}
+        if columns:
+            user = "USER_ID" if "USER_ID" in columns else "ID"
+            for channel_id, user_id in self._select(_MEMBERS.format(user=user)):
+                lists.setdefault(channel_id, []).append(user_id)
+        return lists
 
     def _read_workspace(self) -> dict[str, str]:
         if not self._select("PRAGMA table_info(WORKSPACE)"):

@@ -202,15 +202,7 @@ class ArtifactWriter:
             kinds = self._counts()
             vectors = self._number(f"SELECT count(*) FROM {schema.VECTORS}")
             total = sum(kinds.values())
-            self._connection.execute(
-                f"INSERT INTO {schema.METADATA} VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    build_id, schema.SCHEMA_VERSION, self._generation, watermark, total, vectors, built_at,
-                    config_json(ANALYZER_VERSION),
-                ],
-            )  # fmt: skip
-            self._connection.execute("CHECKPOINT")
-            self._connection.close()
+            self._finish([build_id, schema.SCHEMA_VERSION, self._generation, watermark, total, vectors, built_at])
         validate_file(self._path, manifest=None)
         artifact = self._folder / f"search-{build_id}.duckdb"
         manifest = Manifest(
@@ -230,6 +222,14 @@ class ArtifactWriter:
         with _readable_errors():
             self._name(artifact, manifest)
         return Placed(artifact=artifact, manifest=manifest_path(artifact), documents=kinds, vectors=vectors)
+
+    def _finish(self, facts: Sequence[object]) -> None:
+        """Write the metadata's one row and close the file."""
+        self._connection.execute(
+            f"INSERT INTO {schema.METADATA} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [*facts, config_json(ANALYZER_VERSION)]
+        )
+        self._connection.execute("CHECKPOINT")
+        self._connection.close()
 
     def _name(self, artifact: Path, manifest: Manifest) -> None:
         """Put the file and its manifest in place, the manifest first: an artifact never stands without one."""
