@@ -21,6 +21,7 @@ from retrieval.errors import (
     ArtifactReplacedError,
 )
 from retrieval.models import ArtifactInfo, EmbeddingSpec
+from retrieval.resident import NOT_LOADED, Residency, load_resident
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -31,6 +32,7 @@ _OPTIONAL_TABLES: Final = (
     schema.USERS,
     schema.EMBEDDING_SPEC,
     schema.DOCUMENT_MESSAGES,
+    schema.LEXICAL_POSTINGS,
 )
 _INDEX_TABLES: Final = ("dict", "docs", "stats", "terms")
 
@@ -43,6 +45,8 @@ class Artifact:
 
     Attributes:
         info: What it is and what it can do.
+        has_file_chunks: Whether there is any.
+        residency: What of it is held in memory; nothing before `load`.
     """
 
     def __init__(self, path: Path, *, memory_mb: int | None = None) -> None:
@@ -66,6 +70,7 @@ class Artifact:
             with self.cursor() as cursor:
                 self.info = _read_info(cursor, self._path)
                 self.has_file_chunks = _has_file_chunks(cursor)
+            self.residency = NOT_LOADED
         except ArtifactReadError as error:
             self.close()
             raise ArtifactInvalidError(str(error), check="readable") from error
@@ -83,6 +88,19 @@ class Artifact:
     def path(self) -> Path:
         """The file that is open, symlinks resolved."""
         return self._path
+
+    def load(self, *, budget_mb: int | None = None) -> Residency:
+        """Read what searches need into memory, where it fits; for who searches more than once.
+
+        Args:
+            budget_mb: How much memory it may take, MiB; 0 for none, None for about a third of the machine's.
+
+        Raises:
+            ArtifactReadError: DuckDB failed.
+        """
+        with self.cursor() as cursor:
+            self.residency = load_resident(cursor, self.info, budget_mb=budget_mb)
+        return self.residency
 
     @contextlib.contextmanager
     def cursor(self) -> Iterator["DuckDBPyConnection"]:

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from retrieval import schema
 from retrieval.filters import Predicate
 from retrieval.lexical import ranked_list
@@ -41,6 +44,34 @@ def rank_exact(
     """
     if not wanted:
         return RankedList(retriever=Retriever.EXACT, candidates=())
+    graded = _graded(wanted, predicate, own_text=own_text)
+    rows = cursor.execute(
+        f"{graded.sql} SELECT document_id, CAST(borders + same_case AS DOUBLE) FROM graded "
+        "LEFT JOIN lexical_scores l USING (document_id) "
+        "ORDER BY borders DESC, same_case DESC, l.score DESC NULLS LAST, document_id LIMIT ?",
+        [*graded.parameters, limit],
+    ).fetchall()
+    return ranked_list(Retriever.EXACT, rows)
+
+
+def grade_exact(
+    cursor: "DuckDBPyConnection", wanted: Sequence[str], *, own_text: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return rowid, strings at token borders and strings in the same case, of every document that holds *wanted*.
+
+    For who ranks and filters them by other means; *wanted* must not be empty.
+    """
+    graded = _graded(wanted, Predicate("true"), own_text=own_text)
+    found = cursor.execute(
+        f"{graded.sql} SELECT id, CAST(borders AS BIGINT) AS borders, CAST(same_case AS BIGINT) AS same_case "
+        "FROM graded",
+        list(graded.parameters),
+    ).fetchnumpy()
+    return found["id"], found["borders"], found["same_case"]
+
+
+def _graded(wanted: Sequence[str], predicate: Predicate, *, own_text: bool) -> Predicate:
+    """Return the common table `graded` of the documents that hold *wanted* and satisfy *predicate*."""
     text = _OWN_TEXT if own_text else _FOREIGN_TEXT
     contains = " AND ".join(f"contains(lower({text}), lower(CAST(? AS VARCHAR)))" for _ in wanted)
     same_case = " + ".join("CAST(contains(text, CAST(? AS VARCHAR)) AS INTEGER)" for _ in wanted)
@@ -49,13 +80,9 @@ def rank_exact(
         " AS INTEGER)"
         for _ in wanted
     )
-    rows = cursor.execute(
-        f"WITH found AS MATERIALIZED (SELECT d.document_id, {text} AS text FROM {schema.DOCUMENTS} d "
+    return Predicate(
+        f"WITH found AS MATERIALIZED (SELECT d.document_id, d.rowid AS id, {text} AS text FROM {schema.DOCUMENTS} d "
         f"WHERE {contains} AND ({predicate.sql})), "
-        f"graded AS (SELECT document_id, {borders} AS borders, {same_case} AS same_case FROM found) "
-        "SELECT document_id, CAST(borders + same_case AS DOUBLE) FROM graded "
-        "LEFT JOIN lexical_scores l USING (document_id) "
-        "ORDER BY borders DESC, same_case DESC, l.score DESC NULLS LAST, document_id LIMIT ?",
-        [*wanted, *predicate.parameters, *wanted, *wanted, limit],
-    ).fetchall()
-    return ranked_list(Retriever.EXACT, rows)
+        f"graded AS (SELECT document_id, id, {borders} AS borders, {same_case} AS same_case FROM found)",
+        (*wanted, *predicate.parameters, *wanted, *wanted),
+    )

@@ -78,7 +78,28 @@ def document_predicate(filters: Filters, visibility: Visibility, *, shares: bool
         _visible_place("s", visibility) & _filter_place("s", filters),
         shares=shares,
     )
-    return place & _text_predicate(filters) & _kind_predicate(filters.kinds)
+    return place & text_predicate(filters) & _kind_predicate(filters.kinds)
+
+
+def text_predicate(filters: Filters) -> Predicate:
+    """Return the conditions on a document's own text: what it has, and phrases and words in it or not."""
+    predicate = Predicate("true")
+    for value in filters.has:
+        predicate &= Predicate(_HAS_SQL[value])
+    folded = r"regexp_replace(lower(strip_accents(d.text_display)), '\s+', ' ', 'g')"
+    wanted = "lower(strip_accents(CAST(? AS VARCHAR)))"
+    for phrase in filters.phrases:
+        predicate &= Predicate(f"contains({folded}, {wanted})", (_one_line(phrase),))
+    for phrase in filters.excluded_phrases:
+        predicate &= Predicate(f"NOT contains({folded}, {wanted})", (_one_line(phrase),))
+    for word in filters.excluded_words:
+        # As words, not as substrings: -art must not exclude "start".
+        predicate &= Predicate(
+            f"NOT regexp_matches({folded}, '(^|[^\\p{{L}}\\p{{N}}_])' || regexp_escape({wanted}) || "
+            "'($|[^\\p{L}\\p{N}_])')",
+            (_one_line(word),),
+        )
+    return predicate
 
 
 def place_predicate(filters: Filters, visibility: Visibility) -> Predicate:
@@ -154,26 +175,6 @@ def _filter_place(row: str, filters: Filters) -> Predicate:
         predicate &= Predicate(f"{row}.ts_us <= ?", (filters.end_ts_us,))
     if filters.is_thread:
         predicate &= Predicate(f"({row}.is_thread_parent OR {row}.is_thread_reply)")
-    return predicate
-
-
-def _text_predicate(filters: Filters) -> Predicate:
-    predicate = Predicate("true")
-    for value in filters.has:
-        predicate &= Predicate(_HAS_SQL[value])
-    folded = r"regexp_replace(lower(strip_accents(d.text_display)), '\s+', ' ', 'g')"
-    wanted = "lower(strip_accents(CAST(? AS VARCHAR)))"
-    for phrase in filters.phrases:
-        predicate &= Predicate(f"contains({folded}, {wanted})", (_one_line(phrase),))
-    for phrase in filters.excluded_phrases:
-        predicate &= Predicate(f"NOT contains({folded}, {wanted})", (_one_line(phrase),))
-    for word in filters.excluded_words:
-        # As words, not as substrings: -art must not exclude "start".
-        predicate &= Predicate(
-            f"NOT regexp_matches({folded}, '(^|[^\\p{{L}}\\p{{N}}_])' || regexp_escape({wanted}) || "
-            "'($|[^\\p{L}\\p{N}_])')",
-            (_one_line(word),),
-        )
     return predicate
 
 

@@ -7,6 +7,7 @@ and `doctor --verify`, and only where their text is the known one, because a fil
 
 import importlib.resources
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
 # What DuckDB takes when a config does not say: letters only, so digits and `_` are not indexed.
 DEFAULT_IGNORE: Final = r"(\.|[^a-z])+"
 DEFAULT_STEMMER: Final = "porter"
+# White space as RE2 has it; Python counts some control characters too.
+_SPACE: Final = re.compile(r"[\t\n\f\r ]+")
+
+# One row for each term of each document, in the order that schema.LEXICAL_POSTINGS states.
+POSTINGS_SQL: Final = f"""
+SELECT t.termid AS termid, t.docid AS docid, CAST(count(*) AS UINTEGER) AS tf
+FROM {schema.FTS_SCHEMA}.terms t
+JOIN {schema.FTS_SCHEMA}.docs s USING (docid)
+JOIN {schema.DOCUMENTS} d ON d.document_id = s.name
+GROUP BY t.termid, t.docid, d.document_kind
+ORDER BY t.termid, d.document_kind NOT IN ('message', 'file_chunk'), t.docid
+"""
 
 
 def extension_path() -> Path:
@@ -54,6 +67,12 @@ def create_index(connection: "DuckDBPyConnection") -> None:
     )
 
 
+def create_postings(connection: "DuckDBPyConnection") -> None:
+    """Store the index once more, sorted, after `create_index`; memory is filled from it several times faster."""
+    connection.execute(schema.LEXICAL_POSTINGS_DDL)
+    connection.execute(f"INSERT INTO {schema.LEXICAL_POSTINGS} {POSTINGS_SQL}")
+
+
 def index_tokens(cursor: "DuckDBPyConnection", tokens: Sequence[str], config: Mapping[str, object]) -> tuple[str, ...]:
     """Return *tokens* as an index made with *config* would hold them, distinct, in first-seen order.
 
@@ -63,6 +82,8 @@ def index_tokens(cursor: "DuckDBPyConnection", tokens: Sequence[str], config: Ma
     if not tokens:
         return ()
     text = " ".join(tokens)
+    if text.isascii() and _splits_at_space(config):
+        return tuple(dict.fromkeys(piece for piece in _SPACE.split(text.lower()) if piece))
     expression = "CAST(? AS VARCHAR)"
     if _flag(config, "strip_accents"):
         expression = f"strip_accents({expression})"
@@ -98,6 +119,12 @@ def config_json(analyzer_version: str) -> str:
             "analyzer": analyzer_version,
         }
     )
+
+
+def _splits_at_space(config: Mapping[str, object]) -> bool:
+    """Return whether an index made with *config* folds and splits ASCII text as the standard library does."""
+    plain = config.get("ignore") == schema.FTS_IGNORE and config.get("stemmer") == "none"
+    return plain and _flag(config, "lower")
 
 
 def _flag(config: Mapping[str, object], name: str) -> bool:

@@ -72,6 +72,11 @@ def read_terms(cursor: "DuckDBPyConnection", words: Sequence[str], *, config: Ma
     return QueryTerms(tokens=kept, idf=_read_idf(cursor, kept), capped=len(tokens) > len(kept))
 
 
+def inverse_frequency(documents: int, frequency: int) -> float:
+    """Return BM25's idf of a term that *frequency* of *documents* hold."""
+    return math.log10((documents - frequency + 0.5) / (frequency + 0.5) + 1)
+
+
 def score_documents(cursor: "DuckDBPyConnection", tokens: Sequence[str]) -> None:
     """Score every document that holds any of *tokens* into this cursor's temporary table `lexical_scores`."""
     k, b = schema.BM25_K, schema.BM25_B
@@ -122,8 +127,13 @@ def coverage(cursor: "DuckDBPyConnection", terms: QueryTerms, document_id: str) 
         "WHERE s.name = ? AND q.term IN (SELECT unnest(?::VARCHAR[]))",
         [document_id, list(terms.tokens)],
     ).fetchall()
+    return covered_share(terms, [row[0] for row in rows])
+
+
+def covered_share(terms: QueryTerms, held: Sequence[str]) -> float:
+    """Return the share of the query's idf that the tokens *held* have, 0..1."""
     whole = math.fsum(terms.idf.values())
-    return math.fsum(terms.idf[row[0]] for row in rows) / whole if whole > 0 else 0.0
+    return math.fsum(terms.idf[token] for token in held) / whole if whole > 0 else 0.0
 
 
 def _read_idf(cursor: "DuckDBPyConnection", tokens: Sequence[str]) -> dict[str, float]:
@@ -134,8 +144,4 @@ def _read_idf(cursor: "DuckDBPyConnection", tokens: Sequence[str]) -> dict[str, 
             f"SELECT term, df FROM {schema.FTS_SCHEMA}.dict WHERE term IN (SELECT unnest(?::VARCHAR[]))", [list(tokens)]
         ).fetchall()
     )
-    return {
-        token: math.log10((documents - df + 0.5) / (df + 0.5) + 1)
-        for token in tokens
-        for df in (frequencies.get(token, 0),)
-    }
+    return {token: inverse_frequency(documents, frequencies.get(token, 0)) for token in tokens}

@@ -343,7 +343,7 @@ class ArtifactInfo:
         artifact_id: Its build_id.
         built_at_us: Unix microseconds.
         capabilities: Names of what it has beyond the contract: `channels`, `users`, `embedding_spec`,
-            `document_messages`.
+            `document_messages`, `lexical_postings`.
         indexes_digits: Whether its full-text index keeps digits and `_`.
         analyzer: Version of the analyzer that made its tokens, None where another tool made it.
     """

@@ -15,6 +15,7 @@ CHANNEL_MEMBERS: Final = "channel_members"
 USERS: Final = "users"
 EMBEDDING_SPEC: Final = "embedding_spec"
 DOCUMENT_MESSAGES: Final = "document_messages"
+LEXICAL_POSTINGS: Final = "lexical_postings"
 
 # Tokens in text_lexical are made by retrieval.analyzer and separated by spaces, so that DuckDB's index must
 # only split at white space. Its default `ignore` drops digits and `_` (docs/design.md).
@@ -133,5 +134,15 @@ CREATE TABLE {DOCUMENT_MESSAGES} (
     message_id VARCHAR NOT NULL,
     channel_id VARCHAR NOT NULL,
     PRIMARY KEY (document_id, position)
+)
+"""
+
+# The full-text index once more, in the order in which it is read into memory: by termid, then messages and file
+# chunks before thread windows, then docid. DuckDB's own table is in the order of documents.
+LEXICAL_POSTINGS_DDL: Final = f"""
+CREATE TABLE {LEXICAL_POSTINGS} (
+    termid BIGINT NOT NULL,
+    docid BIGINT NOT NULL,
+    tf UINTEGER NOT NULL
 )
 """

@@ -11,12 +11,12 @@ from retrieval.analyzer import tokenize
 from retrieval.artifact import Artifact
 from retrieval.cursor import MAX_OFFSET, decode_cursor, encode_cursor
 from retrieval.documents import fetch_documents
-from retrieval.duckdb_reader import DuckDBReader
 from retrieval.embedding import QueryEmbedder
 from retrieval.errors import EmbeddingModelError, FilterError, QueryTextError
 from retrieval.filters import place_predicate, validate_filters
 from retrieval.models import Document, Filters, FusedCandidate, Fusion, Hit, Mode, ResultPage, SearchRequest, Sort
 from retrieval.ranking import DEPTH, Ranker, Ranking
+from retrieval.readers import open_reader
 from retrieval.routing import route_query
 from retrieval.timings import Stopwatch
 from retrieval.visibility import Visibility
@@ -70,7 +70,7 @@ def search_slack(
     scripts = info.embedding_spec.scripts if info.embedding_spec is not None else ()
     route = route_query(request.text, request.filters.phrases, scripts=scripts)
     with artifact.cursor() as cursor:
-        reader = DuckDBReader(artifact, cursor, filters=request.filters, visibility=visibility)
+        reader = open_reader(artifact, cursor, filters=request.filters, visibility=visibility)
         ranker = Ranker(artifact, reader, request, route=route, stopwatch=stopwatch)
         ranking = _rank(artifact, ranker, request, embedder=embedder, fusion=fusion, end=offset + request.limit)
         chosen = ranking.candidates[offset : offset + request.limit]

@@ -1,7 +1,8 @@
 """The semantic ranked list: exact cosine against every allowed vector."""
 
+import platform
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,18 @@ from retrieval.models import RankedList, Retriever
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+COMPARES_BITS: Final = platform.machine().lower() in {"x86_64", "amd64"}
+SCORE_DECIMALS: Final = 6
+_ORDER_SQL: Final = "score" if COMPARES_BITS else f"round(score, {SCORE_DECIMALS})"
+
 
 def rank_semantic(
     cursor: "DuckDBPyConnection", query: NDArray[np.float32], predicate: Predicate, *, limit: int
 ) -> RankedList:
     """Return the documents nearest to *query* that satisfy *predicate*, at most *limit*.
 
-    The score is DuckDB's float32 `array_cosine_similarity`, higher is nearer; ties by document_id. No
+    The score is DuckDB's float32 `array_cosine_similarity`, higher is nearer; ties by document_id. On processors
+    other than x86-64 it is compared after rounding to 6 decimals, since compilers there fuse operations. No
     approximation: every vector that the predicate leaves is compared.
 
     Args:
@@ -33,7 +39,7 @@ def rank_semantic(
     rows = cursor.execute(
         f"SELECT v.document_id, array_cosine_similarity(v.embedding, ?::FLOAT[{dimensions}]) AS score "
         f"FROM {schema.VECTORS} v JOIN {schema.DOCUMENTS} d USING (document_id) WHERE {predicate.sql} "
-        "ORDER BY score DESC, v.document_id LIMIT ?",
+        f"ORDER BY {_ORDER_SQL} DESC, v.document_id LIMIT ?",
         [query.tolist(), *predicate.parameters, limit],
     ).fetchall()
     return ranked_list(Retriever.SEMANTIC, rows)

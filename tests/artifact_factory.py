@@ -79,10 +79,13 @@ def write_artifact(
     publish: bool = False,
     built_at: datetime = datetime(2026, 11, 1, tzinfo=UTC),
     spec: EmbeddingSpec | None = None,
+    stemmer: str = "none",
+    postings: bool = True,
 ) -> Path:
     """Write an artifact of *rows* and its manifest into *folder*; return the file.
 
-    With *contract*, only what the schema_version 2 contract lists: no table of ours, DuckDB's default `ignore`.
+    With *contract*, only what the schema_version 2 contract lists: no table of ours, DuckDB's default `ignore`, and
+    *stemmer*. Without *postings*, as builders made them before there was that table.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"search-{build_id}.duckdb"
@@ -99,12 +102,14 @@ def write_artifact(
         _insert_spec(connection, spec)
     if contract:
         connection.execute(
-            f"PRAGMA create_fts_index('{schema.DOCUMENTS}', 'document_id', 'text_lexical', stemmer='none', "
+            f"PRAGMA create_fts_index('{schema.DOCUMENTS}', 'document_id', 'text_lexical', stemmer='{stemmer}', "
             "stopwords='none')"
         )
-        config = json.dumps({"stemmer": "none", "stopwords": "none", "ignore": fts.DEFAULT_IGNORE})
+        config = json.dumps({"stemmer": stemmer, "stopwords": "none", "ignore": fts.DEFAULT_IGNORE})
     else:
         fts.create_index(connection)
+        if postings:
+            fts.create_postings(connection)
         config = fts.config_json(ANALYZER_VERSION)
     vectors = sum(row.vector is not None for row in rows)
     connection.execute(

@@ -1,0 +1,117 @@
+"""What of an artifact is held in memory, and whether it fits."""
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from retrieval import schema
+from retrieval.errors import ArtifactInvalidError
+from retrieval.models import ArtifactInfo
+from retrieval.resident.columns import Columns, read_columns
+from retrieval.resident.postings import Postings, count_postings, read_postings
+from retrieval.resident.vectors import Vectors, read_vectors
+from retrieval.resident.windows import Windows, read_windows
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+MIB: Final = 1 << 20
+# Old and new artifact are both held while one is swapped for the other, and DuckDB wants its share.
+_SHARE_OF_MACHINE: Final = 0.35
+_BYTES_PER_POSTING: Final = 12
+# Codes, times, kinds, threads and offsets; ids and terms come on top.
+_BYTES_PER_DOCUMENT: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resident:
+    """What is held of one artifact; read-only, shared by threads.
+
+    Attributes:
+        vectors: None where the artifact has none.
+    """
+
+    columns: Columns
+    postings: Postings
+    windows: Windows
+    vectors: Vectors | None
+
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes, bytes."""
+        vectors = 0 if self.vectors is None else self.vectors.nbytes
+        return self.columns.nbytes + self.postings.nbytes + self.windows.nbytes + vectors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Residency:
+    """How an artifact is searched.
+
+    Attributes:
+        resident: What is held in memory, None where DuckDB answers everything.
+        detail: One sentence that says which, and why.
+    """
+
+    resident: Resident | None
+    detail: str
+
+
+NOT_LOADED: Final = Residency(
+    resident=None, detail="DuckDB answers every search: the artifact was not read into memory."
+)
+
+
+def default_budget_mb() -> int:
+    """Return the memory that one artifact may take where no setting says, MiB: about a third of the machine's."""
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE_OF_MACHINE) // MIB
+
+
+def load_resident(cursor: "DuckDBPyConnection", info: ArtifactInfo, *, budget_mb: int | None) -> Residency:
+    """Read an artifact into memory, where it fits.
+
+    Args:
+        cursor: A cursor of the artifact; temporary tables are left in it.
+        info: The artifact's.
+        budget_mb: How much memory it may take, MiB; 0 for none, None for `default_budget_mb`.
+    """
+    budget = default_budget_mb() if budget_mb is None else budget_mb
+    needed = estimate_bytes(cursor, info)
+    if needed > budget * MIB:
+        return Residency(
+            resident=None,
+            detail=f"DuckDB answers every search: {needed / MIB:,.0f} MiB of memory would be needed, "
+            f"{budget:,} MiB are allowed.",
+        )
+    try:
+        resident = _read(cursor, info)
+    except ArtifactInvalidError as error:
+        return Residency(resident=None, detail=f"DuckDB answers every search: {error}")
+    return Residency(
+        resident=resident, detail=f"Searches are answered from {resident.nbytes / MIB:,.0f} MiB of memory."
+    )
+
+
+def estimate_bytes(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> int:
+    """Return about how much memory an artifact would take, bytes."""
+    row = cursor.execute(
+        f"SELECT (SELECT coalesce(sum(strlen(document_id)), 0) FROM {schema.DOCUMENTS}), "
+        f"(SELECT coalesce(sum(strlen(term) + 48), 0) FROM {schema.FTS_SCHEMA}.dict)"
+    ).fetchone()
+    strings = sum(int(value) for value in row) if row else 0
+    return (
+        info.vector_count * (info.dimensions or 0) * 4
+        + count_postings(cursor) * _BYTES_PER_POSTING
+        + info.document_count * _BYTES_PER_DOCUMENT
+        + strings
+    )
+
+
+def _read(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> Resident:
+    mapped = schema.DOCUMENT_MESSAGES in info.capabilities
+    columns = read_columns(cursor, mapped=mapped)
+    postings = read_postings(cursor, columns, presorted=schema.LEXICAL_POSTINGS in info.capabilities)
+    windows = read_windows(cursor, columns, mapped=mapped)
+    vectors = None
+    if info.vector_count and info.dimensions is not None:
+        vectors = read_vectors(cursor, columns, dimensions=info.dimensions)
+    return Resident(columns=columns, postings=postings, windows=windows, vectors=vectors)

@@ -1,0 +1,328 @@
+"""Reading from memory: every list of `ResidentReader` equals that of `DuckDBReader`, whatever the archive."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from retrieval import Artifact, DocumentKind, Filters, Visibility
+from retrieval.analyzer import tokenize
+from retrieval.duckdb_reader import DuckDBReader
+from retrieval.reader import Reader
+from retrieval.resident.reader import ResidentReader
+from tests.artifact_factory import START_US, Row, unit, write_artifact
+
+WORDS = tuple(
+    "deploy rollback Deploy checkout E4392 proj-17 foo.bar_baz v1.2.3 café naïve 上海 我家在上海 ünïcode the a is running "
+    "runs 10.0.0.1 https://x.io/a-b `code` don't NullReference 🎉".split()
+)
+CHANNELS = (("T1", "C1"), ("T1", "C2"), ("T1", "C3"), ("T2", "C1"), ("T2", "C9"))
+AUTHORS = ("U1", "U2", "U3", None)
+DIMENSIONS = 8
+
+
+def make_rows(seed: int, *, mapped: bool) -> list[Row]:
+    """A random archive: duplicates, near ties, threads, windows, shared files, people without a name."""
+    chance = random.Random(seed)  # noqa: S311 - test data
+    messages: list[Row] = []
+    for number in range(chance.randint(1, 90)):
+        workspace, channel = chance.choice(CHANNELS)
+        again = chance.choice(messages) if messages and chance.random() < 0.3 else None
+        thread = f"t{chance.randint(0, 5)}" if chance.random() < 0.5 else None
+        messages.append(
+            Row(
+                key=f"{chance.choice('abAZé')}{number:03}",
+                text=again.text if again else _words(chance),
+                vector=_vector(chance, again),
+                workspace=workspace,
+                channel=channel,
+                author=chance.choice(AUTHORS),
+                minute=chance.randint(0, 20),
+                thread=thread,
+                parent=thread is not None and chance.random() < 0.3,
+                metadata={"files": [{"id": "F1"}]} if chance.random() < 0.2 else {},
+            )
+        )
+    return [*messages, *_windows(chance, messages, mapped=mapped), *_chunks(chance, messages, mapped=mapped)]
+
+
+def _words(chance: random.Random) -> str:
+    return " ".join(chance.choices(WORDS, k=chance.choice((0, 1, 2, 3, 8, 40))))
+
+
+def _vector(chance: random.Random, again: Row | None) -> tuple[float, ...] | None:
+    if chance.random() < 0.1:
+        return None
+    if again is not None and again.vector is not None:
+        nudge = chance.choice((0.0, 0.0, 1e-7))
+        return tuple(value + nudge * chance.random() for value in again.vector)
+    return tuple(chance.gauss(0, 1) for _ in range(DIMENSIONS))
+
+
+def _windows(chance: random.Random, messages: Sequence[Row], *, mapped: bool) -> list[Row]:
+    windows = []
+    for number in range(chance.randint(0, 12)):
+        first = chance.choice(messages)
+        covered = chance.sample(messages, k=min(len(messages), chance.randint(0, 4)))
+        windows.append(
+            Row(
+                key=f"w{number:02}",
+                kind="thread_context",
+                text=" ".join(one.text for one in covered) or _words(chance),
+                workspace=first.workspace,
+                channel=first.channel,
+                thread=first.thread if chance.random() < 0.8 else "lost",
+                root=chance.choice((None, first.document_id, "gone:away:1")),
+                covers=tuple(one.document_id for one in covered) if mapped else (),
+            )
+        )
+    return windows
+
+
+def _chunks(chance: random.Random, messages: Sequence[Row], *, mapped: bool) -> list[Row]:
+    chunks = []
+    for number in range(chance.choice((0, 0, 6))):
+        sharing = chance.sample(messages, k=min(len(messages), chance.randint(0, 3)))
+        workspace, channel = chance.choice(CHANNELS)
+        chunks.append(
+            Row(
+                key=f"f{number}",
+                kind="file_chunk",
+                text=_words(chance),
+                vector=_vector(chance, None),
+                workspace=workspace,
+                channel=channel,
+                author=chance.choice(AUTHORS),
+                minute=chance.randint(0, 20),
+                covers=tuple(one.document_id for one in sharing) if mapped else (),
+            )
+        )
+    return chunks
+
+
+class Archives:
+    """Artifacts by seed, each written once and held in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: dict[tuple[int, str], Artifact] = {}
+
+    def get(self, seed: int, make: str) -> Artifact:
+        """Return the artifact of a seed, made in one of `MAKES`."""
+        if (seed, make) not in self._open:
+            own = make in {"own", "unsorted"}
+            rows = make_rows(seed, mapped=own)
+            path = write_artifact(
+                self._folder / f"{seed}-{make}",
+                rows,
+                contract=not own,
+                stemmer="porter" if make == "stemmed" else "none",
+                postings=make == "own",
+            )
+            artifact = Artifact(path)
+            residency = artifact.load()
+            assert residency.resident is not None, residency.detail
+            self._open[seed, make] = artifact
+        return self._open[seed, make]
+
+    def close(self) -> None:
+        """Close them all."""
+        for artifact in self._open.values():
+            artifact.close()
+
+
+MAKES = ("own", "unsorted", "contract", "stemmed")
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archives]:
+    opened = Archives(tmp_path_factory.mktemp("archives"))
+    yield opened
+    opened.close()
+
+
+def some(values: Sequence[str], size: int = 2) -> st.SearchStrategy[tuple[str, ...]]:
+    """A few of some values, often none."""
+    return st.one_of(st.just(()), st.lists(st.sampled_from(values), max_size=size, unique=True).map(tuple))
+
+
+channel_ids = ("C1", "C2", "C3", "C9", "C404")
+author_ids = ("U1", "U2", "U3", "U404")
+document_ids = tuple(
+    f"{workspace}:{channel}:{letter}{number:03}"
+    for workspace, channel in CHANNELS
+    for letter in "aZ"
+    for number in range(0, 40, 3)
+)
+minutes = st.one_of(st.none(), st.integers(0, 20))
+kinds = st.sampled_from(
+    (
+        (DocumentKind.MESSAGE, DocumentKind.FILE_CHUNK),
+        (DocumentKind.MESSAGE,),
+        (DocumentKind.FILE_CHUNK,),
+    )
+)
+
+
+@st.composite
+def filters(draw: st.DrawFn) -> Filters:
+    """Any filters that can be applied."""
+    start, end = draw(minutes), draw(minutes)
+    if start is not None and end is not None:
+        start, end = sorted((start, end))
+    return Filters(
+        workspace_ids=draw(some(("T1", "T2", "T404"))),
+        channel_ids=draw(some(channel_ids)),
+        author_ids=draw(some(author_ids)),
+        excluded_channel_ids=draw(some(channel_ids)),
+        excluded_author_ids=draw(some(author_ids)),
+        start_ts_us=None if start is None else START_US + start * 60_000_000,
+        end_ts_us=None if end is None else START_US + end * 60_000_000,
+        kinds=draw(kinds),
+        has=draw(some(("link", "file", "code"), 1)),
+        is_thread=draw(st.booleans()) and draw(st.booleans()),
+        phrases=draw(some(("deploy", "E4392 the", "cafe"), 1)),
+        excluded_phrases=draw(some(("rollback", "the a"), 1)),
+        excluded_words=draw(some(("run", "Deploy", "上海"), 1)),
+    )
+
+
+@st.composite
+def visibilities(draw: st.DrawFn) -> Visibility:
+    """Everything, or some channels, with people and documents left out."""
+    if draw(st.booleans()):
+        return Visibility(
+            allowed=None,
+            denied_author_ids=frozenset(draw(some(author_ids, 1))),
+            denied_document_ids=frozenset(draw(some(document_ids, 6))),
+        )
+    return Visibility.of_channels(
+        {"T1": draw(some(channel_ids, 4)), "T2": draw(some(channel_ids, 4))},
+        denied_author_ids=draw(some(author_ids, 1)),
+        denied_document_ids=draw(some(document_ids, 6)),
+    )
+
+
+queries = st.lists(st.sampled_from((*WORDS, "absent")), min_size=1, max_size=8).map(" ".join)
+vectors = st.integers(0, 10_000)
+
+
+def query_vector(seed: int) -> NDArray[np.float32]:
+    """A unit vector."""
+    chance = random.Random(seed)  # noqa: S311 - test data
+    return unit([chance.gauss(0, 1) for _ in range(DIMENSIONS)])
+
+
+def both(
+    artifact: Artifact,
+    ask: Callable[[Reader], object],
+    *,
+    filters: Filters,
+    visibility: Visibility,
+    words: Sequence[str],
+) -> tuple[object, object]:
+    """What the two readers answer to the same question, the one in memory first."""
+    answers = []
+    resident = artifact.residency.resident
+    assert resident is not None
+    with artifact.cursor() as cursor, artifact.cursor() as other:
+        readers: tuple[Reader, Reader] = (
+            ResidentReader(artifact, resident, cursor, filters=filters, visibility=visibility),
+            DuckDBReader(artifact, other, filters=filters, visibility=visibility),
+        )
+        for reader in readers:
+            terms = reader.read_terms(list(words))
+            answers.append((terms, ask(reader)))
+    return answers[0], answers[1]
+
+
+def everything(reader: Reader, *, vector: NDArray[np.float32], wanted: Sequence[str], limit: int) -> object:
+    """Every answer a reader gives."""
+    lexical, semantic = reader.lexical(limit=limit), reader.semantic(vector, limit=limit)
+    context, orphans = reader.context(limit=limit)
+    exact = reader.exact(wanted, limit=limit)
+    found = [one.document_id for ranked in (lexical, semantic, context, exact) for one in ranked.candidates]
+    asked = [*dict.fromkeys(found), "not:there:1", "T1:C1:a000", "T2:C9:w01"]
+    return {
+        "lexical": lexical,
+        "semantic": semantic,
+        "context": context,
+        "orphans": orphans,
+        "exact": exact,
+        "coverage": [reader.coverage(one) for one in asked],
+        "lexical_scores": dict(reader.lexical_scores(asked)),
+        "semantic_scores": dict(reader.semantic_scores(vector, asked)),
+        "window_scores": dict(reader.window_scores(asked)),
+        "threads": dict(reader.threads(asked)),
+        "times": dict(reader.times(asked)),
+        "newest": reader.by_time(newest_first=True, limit=limit),
+        "oldest": reader.by_time(newest_first=False, limit=limit),
+    }
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 11),
+    make=st.sampled_from(MAKES),
+    query=queries,
+    wanted=some(("E4392", "deploy", "上海", "v1.2.3", "CAFÉ"), 2),
+    vector=vectors,
+    limit=st.sampled_from((1, 3, 10, 100)),
+    filters=filters(),
+    visibility=visibilities(),
+)
+def test_every_answer_equals_that_of_duckdb(
+    archives: Archives,
+    *,
+    seed: int,
+    make: str,
+    query: str,
+    wanted: tuple[str, ...],
+    vector: int,
+    limit: int,
+    filters: Filters,
+    visibility: Visibility,
+) -> None:
+    artifact = archives.get(seed, make)
+    words = tokenize(query) if artifact.info.analyzer is not None else query.split()
+
+    from_memory, from_duckdb = both(
+        artifact,
+        lambda reader: everything(reader, vector=query_vector(vector), wanted=wanted, limit=limit),
+        filters=filters,
+        visibility=visibility,
+        words=words,
+    )
+
+    assert from_memory == from_duckdb
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 11),
+    make=st.sampled_from(MAKES),
+    query=queries,
+    vector=vectors,
+    visibility=visibilities(),
+)
+def test_every_answer_without_filters_equals_that_of_duckdb(
+    archives: Archives, *, seed: int, make: str, query: str, vector: int, visibility: Visibility
+) -> None:
+    """Filters as random as above leave little; here whole lists are compared."""
+    artifact = archives.get(seed, make)
+    words = tokenize(query) if artifact.info.analyzer is not None else query.split()
+
+    from_memory, from_duckdb = both(
+        artifact,
+        lambda reader: everything(reader, vector=query_vector(vector), wanted=("deploy",), limit=60),
+        filters=Filters(),
+        visibility=visibility,
+        words=words,
+    )
+
+    assert from_memory == from_duckdb
