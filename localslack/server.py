@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -27,7 +27,7 @@ from aiohttp import web
 
 from localslack.app_manifest import AppManifest
 from localslack.auth import Tokens
-from localslack.changes import Change
+from localslack.changes import Listener
 from localslack.core import new_core
 from localslack.driver import Desk, Person
 from localslack.events import Events
@@ -209,8 +209,8 @@ class LocalSlack:
             raise KeyError(f"no user {user_id} in the workspace")
         return self._people.setdefault(user_id, Person(user_id, self._desk))
 
-    def changes(self, user_id: str) -> AsyncIterator[Change]:
-        """Return a live feed of what this person now sees differently, until the caller stops."""
+    def changes(self, user_id: str) -> Listener:
+        """Return a live feed of what this person sees differently from now on, for ``async for``."""
         return self.core.feed.listen(user_id)
 
     async def wait_connected(self, count: int = 1, *, timeout: float = 10.0) -> None:  # noqa: ASYNC109

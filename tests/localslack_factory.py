@@ -12,6 +12,59 @@ from localslack.server import LocalSlack
 from localslack.workspace import Workspace
 
 BOT = "UBOT"
+BUTTONS: list[dict[str, Any]] = [
+    {"type": "section", "text": {"type": "plain_text", "text": "Pick"}},
+    {
+        "type": "actions",
+        "block_id": "row",
+        "elements": [
+            {
+                "type": "button",
+                "action_id": "next",
+                "value": "v1",
+                "text": {"type": "plain_text", "text": "Next"},
+            },
+            {
+                "type": "overflow",
+                "action_id": "more",
+                "options": [{"text": {"type": "plain_text", "text": "Bake"}, "value": "bake"}],
+            },
+        ],
+    },
+]
+FORM: dict[str, Any] = {
+    "type": "modal",
+    "callback_id": "form",
+    "title": {"type": "plain_text", "text": "Form"},
+    "submit": {"type": "plain_text", "text": "Go"},
+    "notify_on_close": True,
+    "blocks": [
+        {
+            "type": "input",
+            "block_id": "what",
+            "label": {"type": "plain_text", "text": "What"},
+            "element": {"type": "plain_text_input", "action_id": "text", "max_length": 20},
+        },
+        {
+            "type": "input",
+            "block_id": "where",
+            "optional": True,
+            "label": {"type": "plain_text", "text": "Where"},
+            "element": {"type": "multi_channels_select", "action_id": "channels"},
+        },
+        {
+            "type": "input",
+            "block_id": "how",
+            "optional": True,
+            "label": {"type": "plain_text", "text": "How"},
+            "element": {
+                "type": "static_select",
+                "action_id": "mode",
+                "options": [{"text": {"type": "plain_text", "text": "Slow"}, "value": "slow"}],
+            },
+        },
+    ],
+}
 
 
 def description() -> dict[str, Any]:
@@ -160,3 +213,20 @@ async def bare_app(slack: LocalSlack, *, connected: bool = True) -> AsyncIterato
         finally:
             serving.cancel()
             await socket.close()
+
+
+def modal(title: str, **extra: Any) -> dict[str, Any]:
+    return {"type": "modal", "title": {"type": "plain_text", "text": title}, "blocks": [], **extra}
+
+
+async def typed(slack: LocalSlack, app: BareApp, text: str, channel: str = "C1") -> dict[str, Any]:
+    """Type a command as Ada and return its payload."""
+    outcome = await slack.person("UADA").type(text, channel=channel)
+    assert outcome.acked
+    return app.payloads[-1]
+
+
+async def opened(slack: LocalSlack, app: BareApp, view: dict[str, Any]) -> dict[str, Any]:
+    """Open a modal for Ada by a fresh trigger."""
+    payload = await typed(slack, app, "/clay")
+    return await app.call("views.open", trigger_id=payload["trigger_id"], view=view)

@@ -5,79 +5,17 @@ from typing import Any
 import pytest
 
 from localslack.driver import NotVisibleError
-from localslack.server import LocalSlack
-from tests.localslack_factory import BareApp, HandClock, bare_app, local_slack, manifest
-
-BUTTONS: list[dict[str, Any]] = [
-    {"type": "section", "text": {"type": "plain_text", "text": "Pick"}},
-    {
-        "type": "actions",
-        "block_id": "row",
-        "elements": [
-            {
-                "type": "button",
-                "action_id": "next",
-                "value": "v1",
-                "text": {"type": "plain_text", "text": "Next"},
-            },
-            {
-                "type": "overflow",
-                "action_id": "more",
-                "options": [{"text": {"type": "plain_text", "text": "Bake"}, "value": "bake"}],
-            },
-        ],
-    },
-]
-FORM: dict[str, Any] = {
-    "type": "modal",
-    "callback_id": "form",
-    "title": {"type": "plain_text", "text": "Form"},
-    "submit": {"type": "plain_text", "text": "Go"},
-    "notify_on_close": True,
-    "blocks": [
-        {
-            "type": "input",
-            "block_id": "what",
-            "label": {"type": "plain_text", "text": "What"},
-            "element": {"type": "plain_text_input", "action_id": "text", "max_length": 20},
-        },
-        {
-            "type": "input",
-            "block_id": "where",
-            "optional": True,
-            "label": {"type": "plain_text", "text": "Where"},
-            "element": {"type": "multi_channels_select", "action_id": "channels"},
-        },
-        {
-            "type": "input",
-            "block_id": "how",
-            "optional": True,
-            "label": {"type": "plain_text", "text": "How"},
-            "element": {
-                "type": "static_select",
-                "action_id": "mode",
-                "options": [{"text": {"type": "plain_text", "text": "Slow"}, "value": "slow"}],
-            },
-        },
-    ],
-}
-
-
-def modal(title: str, **extra: Any) -> dict[str, Any]:
-    return {"type": "modal", "title": {"type": "plain_text", "text": title}, "blocks": [], **extra}
-
-
-async def typed(slack: LocalSlack, app: BareApp, text: str, channel: str = "C1") -> dict[str, Any]:
-    """Type a command as Ada and return its payload."""
-    outcome = await slack.person("UADA").type(text, channel=channel)
-    assert outcome.acked
-    return app.payloads[-1]
-
-
-async def opened(slack: LocalSlack, app: BareApp, view: dict[str, Any]) -> dict[str, Any]:
-    """Open a modal for Ada by a fresh trigger."""
-    payload = await typed(slack, app, "/clay")
-    return await app.call("views.open", trigger_id=payload["trigger_id"], view=view)
+from tests.localslack_factory import (
+    BUTTONS,
+    FORM,
+    HandClock,
+    bare_app,
+    local_slack,
+    manifest,
+    modal,
+    opened,
+    typed,
+)
 
 
 async def test_command_payload_has_slacks_shape() -> None:

@@ -11,8 +11,7 @@ from localslack.changes import Change
 from localslack.driver import NotVisibleError
 from localslack.server import LocalSlack
 from localslack.workspace import Channel
-from tests.localslack_factory import HandClock, bare_app, local_slack
-from tests.test_localslack_interactions import FORM, opened, typed
+from tests.localslack_factory import FORM, HandClock, bare_app, local_slack, opened, typed
 
 
 async def test_it_listens_on_loopback_and_stops_twice() -> None:
@@ -105,6 +104,20 @@ async def test_each_person_hears_of_what_that_person_sees() -> None:
         "UGUEST": ["message"],
     }
     assert heard["UBEN"][0].channel_id == "C1"
+
+
+async def test_nothing_is_missed_between_asking_and_listening() -> None:
+    async with local_slack() as slack, bare_app(slack, connected=False) as app:
+        changes = slack.changes("UBEN")
+        await app.call("chat.postMessage", channel="C1", text="ours")
+        first = await asyncio.wait_for(anext(changes), 1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(changes), 0.01)
+        await app.call("chat.postMessage", channel="C1", text="more")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(changes), 0.01)
+
+    assert first.kind == "message"
 
 
 async def test_views_are_heard_of() -> None:
