@@ -19,6 +19,7 @@ from bot.artifact_watch import ArtifactWatch
 from bot.audit import AuditEntry, AuditEvent, AuditFile
 from bot.connection import SocketConnection
 from bot.directory import NameSource
+from bot.embedders import embedder_factory
 from bot.envelopes import SeenEnvelopes
 from bot.guard import Guard
 from bot.listeners import register_listeners
@@ -28,15 +29,15 @@ from bot.services import Identity, Services
 from bot.settings import Settings
 from bot.visibility import AccessRules
 from bot.web_api import WebAPI, error_code
-from retrieval import ArtifactInfo, ArtifactStore, EmbedderFactory
-from retrieval.endpoint import EndpointOptions
+from retrieval import ArtifactInfo, ArtifactStore
 
 _log = structlog.get_logger(__name__)
 
 _SLACK_SECONDS: Final = 10
 # Of the ten seconds between SIGTERM and the end: acks under way, answers under way, then the files.
 _ACK_SECONDS: Final = 1.0
-_DRAIN_SECONDS: Final = 6.0
+_DRAIN_SECONDS: Final = 5.5
+_AUDIT_SECONDS: Final = 2.0
 
 
 class StartError(Exception):
@@ -77,7 +78,7 @@ class Bot:
         self._store.close()
         if self.services.audit is not None:
             self.services.audit.write(AuditEntry(event=AuditEvent.STOP))
-            await asyncio.to_thread(self.services.audit.close)
+            await asyncio.to_thread(self.services.audit.close, timeout_seconds=_AUDIT_SECONDS)
         _log.info("stopped")
 
 
@@ -170,12 +171,9 @@ def _build_services(
 ) -> Services:
     audit = _open_audit(settings, clock=clock)
     workspace = LiveWorkspace(client, web_api=WebAPI(monotonic=monotonic), monotonic=monotonic)
-    embedders = EmbedderFactory(
-        settings.embedding_url,
-        settings.embedding_model,
-        options=EndpointOptions(query_seconds=settings.embedding_seconds),
+    archive = Archive(
+        store, pool=pool, embedders=embedder_factory(settings), fusion=settings.fusion, monotonic=monotonic
     )
-    archive = Archive(store, pool=pool, embedders=embedders, fusion=settings.fusion, monotonic=monotonic)
     return Services(
         identity=identity,
         client=client,

@@ -14,13 +14,13 @@ from typing import Final
 import yaml
 
 from bot.app import start_bot
+from bot.embedders import embedder_factory
 from bot.serving import stopping_signals
 from bot.settings import EngineSettings, Settings
 from localslack.export_workspace import describe_export
 from localslack.page_routes import add_page_routes, page_address
 from localslack.server import LocalSlack
 from localslack.workspace import Workspace, WorkspaceError, load_workspace
-from retrieval import EmbedderFactory
 from retrieval.analyzer import ANALYZER_VERSION
 from retrieval.builder import Progress, WorkspaceIdentity, build_artifact
 from retrieval.publication import publish
@@ -98,12 +98,11 @@ def _build(source: Path, folder: Path, *, is_sample: bool, settings: EngineSetti
     unfinished = folder.with_suffix(".unfinished")
     workspace = _sample_workspace() if is_sample else describe_export(source)
     team = workspace.team
-    factory = EmbedderFactory(settings.embedding_url, settings.embedding_model)
     result = build_artifact(
         [source],
         unfinished,
         workspace=WorkspaceIdentity(workspace_id=team.id, name=team.name, url=team.url if is_sample else None),
-        embedder=factory.for_build(),
+        embedder=embedder_factory(settings).for_build(),
         files=SAMPLE / "files" if is_sample else None,
         lenient=True,
         progress=progress,
@@ -191,6 +190,8 @@ def demo_settings(slack: LocalSlack, archive: DemoArchive, *, settings: EngineSe
         admins=admins,
         embedding_url=settings.embedding_url,
         embedding_model=settings.embedding_model,
+        embedding_allow_public=settings.embedding_allow_public,
+        embedding_seconds=settings.embedding_seconds,
         fusion=settings.fusion,
         memory_mb=settings.memory_mb,
     )

@@ -109,6 +109,8 @@ class Guard:
 
     async def _answer_error(self, request: "Request", error: Exception) -> None:
         facts = {"reason": type(error).__name__, "user_id": request.asked.user_id}
+        if isinstance(error, SlackUnavailableError):
+            facts |= {"method": error.method, "slack_error": error.reason}
         if isinstance(error, _EXPECTED):
             _log.info("request_not_answered", **facts)
         else:

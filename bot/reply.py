@@ -5,6 +5,12 @@ import asyncio
 import aiohttp
 import structlog
 from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.http_retry.async_handler import AsyncRetryHandler
+from slack_sdk.http_retry.builtin_async_handlers import (
+    AsyncConnectionErrorRetryHandler,
+    AsyncRateLimitErrorRetryHandler,
+    AsyncServerErrorRetryHandler,
+)
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
@@ -17,6 +23,15 @@ from bot.web_api import error_code
 _log = structlog.get_logger(__name__)
 
 _SEND_SECONDS = 10
+
+
+def _retry_handlers() -> list[AsyncRetryHandler]:
+    """Return what tries once more after a reset connection, a 429 or a 5xx; the answer's time limits all."""
+    return [
+        AsyncConnectionErrorRetryHandler(),
+        AsyncRateLimitErrorRetryHandler(),
+        AsyncServerErrorRetryHandler(),
+    ]
 
 
 class Reply:
@@ -104,7 +119,7 @@ class Reply:
         if self._response_url is None:
             _log.warning("answer_without_response_url")
             return False
-        webhook = AsyncWebhookClient(self._response_url, timeout=_SEND_SECONDS)
+        webhook = AsyncWebhookClient(self._response_url, timeout=_SEND_SECONDS, retry_handlers=_retry_handlers())
         body = message.arguments() | {"response_type": "ephemeral", "replace_original": replace_original}
         try:
             async with asyncio.timeout(_SEND_SECONDS):

@@ -58,6 +58,10 @@ def _split_pairs(value: object) -> object:
     return pairs
 
 
+def _unless_off(value: object) -> object:
+    return None if value == "off" else value
+
+
 def _with_slash(value: str) -> str:
     if not value.startswith(("https://", "http://")):
         raise ValueError("it must start with https:// or http://")
@@ -100,6 +104,14 @@ class EngineSettings(BaseSettings):
     embedding_model: str | None = Field(
         None, description="Model to ask the embedding service for. Unset: the one the artifact names."
     )
+    embedding_allow_public: bool = Field(
+        False,
+        description="`true` allows an embedding service outside loopback and private networks: it gets every query.",
+    )
+    embedding_seconds: Annotated[float, Field(ge=0.1, le=30)] = Field(
+        3.0,
+        description="How long a search waits for the query's vector before keywords alone answer, seconds.",
+    )
     fusion: Fusion = Field(
         Fusion.RRF, description="How hybrid joins its lists: `rrf`, `rrf-fixed`, `linear`, `linear-fixed`."
     )
@@ -107,7 +119,9 @@ class EngineSettings(BaseSettings):
         None, description="Memory that DuckDB may use, MB. Unset: DuckDB's own default."
     )
 
-    audit_dir: Path | None = Field(None, description="Folder of the audit file. Unset: no audit file is kept.")
+    audit_dir: Annotated[Path | None, BeforeValidator(_unless_off)] = Field(
+        Path("var/audit"), description="Folder of the audit file; `off` to keep none."
+    )
 
 
 class Settings(EngineSettings):
@@ -141,10 +155,6 @@ class Settings(EngineSettings):
     )
     answer_seconds: Annotated[float, Field(ge=2, le=60)] = Field(
         10.0, description="Time budget of one answer, seconds, waiting in the queue included."
-    )
-    embedding_seconds: Annotated[float, Field(ge=0.1, le=30)] = Field(
-        3.0,
-        description="How long a search waits for the query's vector before keywords alone answer, seconds.",
     )
     workers: Annotated[int, Field(ge=1, le=64)] = Field(4, description="Searches that run at the same time.")
     queue_limit: Annotated[int, Field(ge=0, le=10_000)] = Field(

@@ -191,7 +191,7 @@ def bot_settings(slack: LocalSlack, artifacts: Path, **settings: Any) -> Setting
         slack_app_token=slack.app_token,
         slack_api_url=slack.api_url,
         artifacts=artifacts,
-        **settings,
+        **{"audit_dir": None, **settings},
     )
 
 

@@ -415,3 +415,17 @@ async def test_the_audit_file_tells_who_did_what_without_the_words(office: Offic
     assert search.model_extra["filters"] == {"channel_ids": ["C2"], "phrases": 1}
     written = "".join(path.read_text() for path in (tmp_path / "audit").iterdir())
     assert "partner" not in written
+
+
+async def test_a_button_of_another_version_is_acked_and_says_so(office: Office) -> None:
+    message = await office.ask("rate limit 429")
+    for block in office.slack.core.store.find(message.channel_id, message.ts).blocks:
+        for element in block.get("elements", ()):
+            if element.get("action_id") == "results_next":
+                element["action_id"] = "a_button_of_long_ago"
+    person = office.slack.person(ADA)
+
+    outcome = await person.click(person.current_message(message), action_id="a_button_of_long_ago")
+
+    assert outcome.acked
+    await eventually(lambda: office.newest().plain_text.startswith(texts.BUTTON_OLD))

@@ -100,6 +100,13 @@ def test_a_secret_is_in_no_text_form_and_in_no_error(monkeypatch: pytest.MonkeyP
     assert "very-secret" not in repr(caught.value)
 
 
+def test_the_audit_file_is_kept_unless_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load().audit_dir == Path("var/audit")
+    monkeypatch.setenv("SLACKQUERY_AUDIT_DIR", "off")
+
+    assert load().audit_dir is None
+
+
 def test_keys_differ_by_purpose_and_follow_the_token_unless_a_secret_is_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

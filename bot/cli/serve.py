@@ -1,9 +1,13 @@
 """`slackquery serve` and `slackquery demo`."""
 
 import asyncio
+import os
 import sys
+import threading
+import time
 import webbrowser
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -13,6 +17,8 @@ from bot.connection import ConnectionRefusedBySlackError
 from bot.log import configure_logging
 from bot.serving import serve as serve_until_stopped
 from bot.settings import EngineSettings, Settings, load_settings
+
+_THREAD_SECONDS: Final = 1.0
 
 
 @click.command()
@@ -35,6 +41,20 @@ def serve() -> None:
         asyncio.run(serve_until_stopped(settings, on_ready=on_ready))
     except (StartError, ConnectionRefusedBySlackError) as error:
         raise click.ClickException(str(error)) from error
+    _leave()
+
+
+def _leave() -> None:
+    """End the process although a thread may hang in a read that nobody can interrupt."""
+    until = time.monotonic() + _THREAD_SECONDS
+    left = [one for one in threading.enumerate() if one is not threading.main_thread() and not one.daemon]
+    for thread in left:
+        thread.join(max(0.0, until - time.monotonic()))
+    if any(thread.is_alive() for thread in left):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # The interpreter would wait for them without end.
+        os._exit(0)
 
 
 @click.command()

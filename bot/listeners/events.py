@@ -7,7 +7,11 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
+from bot import texts
+from bot.buttons import OPEN_ACTION
+from bot.guard import Request
 from bot.payloads import Body
+from bot.reply import Reply
 from bot.services import Services
 
 _log = structlog.get_logger(__name__)
@@ -33,7 +37,7 @@ def register(app: AsyncApp, services: Services) -> None:
     """Register the events, and last of all what acks anything that no other listener takes."""
     _register_channel_events(app, services)
     _register_person_events(app, services)
-    _register_catch_alls(app)
+    _register_catch_alls(app, services)
 
 
 def _register_channel_events(app: AsyncApp, services: Services) -> None:
@@ -56,17 +60,25 @@ def _register_person_events(app: AsyncApp, services: Services) -> None:
         app.event(name)(drop_person)
 
 
-def _register_catch_alls(app: AsyncApp) -> None:
-    """Ack what nobody listens to: a link button, an old button, an event of a later version.
+def _register_catch_alls(app: AsyncApp, services: Services) -> None:
+    """Ack what nobody listens to: a link button, a button of another version, an event of a later one.
 
     Unacked, Slack shows a warning beside the button and sends the event again three times.
     """
+
+    async def say_outdated(request: Request) -> None:
+        await request.reply.tell(texts.BUTTON_OLD)
 
     async def ack_only(ack: AsyncAck, body: Body) -> None:
         await ack()
         _log.info("only_acked", payload_type=body.get("type"), what=_what(body))
 
-    app.action(_ANYTHING)(ack_only)
+    async def ack_press(ack: AsyncAck, body: Body) -> None:
+        await ack_only(ack, body)
+        if _what(body) != OPEN_ACTION:
+            services.guard.start(body, say_outdated, reply=Reply.to_body(body, client=services.client))
+
+    app.action(_ANYTHING)(ack_press)
     app.shortcut(_ANYTHING)(ack_only)
     app.view(_ANYTHING)(ack_only)
     app.view_closed(_ANYTHING)(ack_only)
