@@ -18,6 +18,7 @@ from retrieval.errors import RetrievalError
 from retrieval.manifest import read_manifest
 from retrieval.models import ArtifactInfo
 from retrieval.publication import current_path
+from retrieval.resident import memory_need
 from retrieval.validation import validate_file
 from retrieval.verification import verify_lists
 
@@ -70,6 +71,7 @@ def diagnose(artifacts: Path | None, *, embedders: EmbedderFactory, verify: bool
     if info is None:
         return
     yield from _abilities(info)
+    yield _memory(path)
     yield _embedding(info, embedders)
     if verify:
         yield _verified(path)
@@ -173,9 +175,17 @@ def _embedding(info: ArtifactInfo, embedders: EmbedderFactory) -> Finding:
     return Finding(name="embedding", ok=True, detail=f"{model} answers.")
 
 
+def _memory(path: Path) -> Finding:
+    with Artifact(path) as artifact, artifact.cursor() as cursor:
+        need = memory_need(cursor, artifact.info, budget_mb=None)
+    slower = "" if need.fits else " DuckDB answers every search instead, with the same results, more slowly."
+    return Finding(name="memory", ok=True, detail=need.sentence + slower)
+
+
 def _verified(path: Path) -> Finding:
     try:
         with Artifact(path) as artifact:
+            artifact.load()
             outcome = verify_lists(artifact)
     except RetrievalError as error:
         return Finding(name="verify", ok=False, detail=str(error), remedy="Build the artifact again.")
@@ -186,5 +196,6 @@ def _verified(path: Path) -> Finding:
     return Finding(
         name="verify",
         ok=True,
-        detail=f"{outcome.lexical_queries} keyword and {outcome.semantic_queries} meaning lists equal DuckDB's own.",
+        detail=f"{outcome.lexical_queries} keyword and {outcome.semantic_queries} meaning lists equal DuckDB's own. "
+        f"{outcome.residency}",
     )

@@ -50,15 +50,18 @@ class ArtifactStore:
     Thread-safe. A query keeps the artifact it leased, whatever is published meanwhile.
     """
 
-    def __init__(self, folder: Path, *, memory_mb: int | None = None) -> None:
+    def __init__(self, folder: Path, *, memory_mb: int | None = None, resident_mb: int | None = None) -> None:
         """Prepare to serve *folder*; nothing is opened before `refresh`.
 
         Args:
             folder: The folder of artifacts.
             memory_mb: DuckDB's memory limit in MiB for each open artifact.
+            resident_mb: Memory in MiB that an artifact may take so that searches need not ask DuckDB; see
+                `Artifact.load`.
         """
         self._folder = folder
         self._memory_mb = memory_mb
+        self._resident_mb = resident_mb
         self._lock = threading.Lock()
         self._refreshing = threading.Lock()
         self._current: _Lease | None = None
@@ -132,6 +135,11 @@ class ArtifactStore:
         with artifact.cursor() as cursor:
             # The first query of a file pays for its catalogue; no user should.
             cursor.execute("SELECT count(*) FROM search_documents WHERE text_display IS NOT NULL").fetchone()
+        try:
+            artifact.load(budget_mb=self._resident_mb)
+        except ArtifactError:
+            artifact.close()
+            raise
         return artifact
 
     def _swap(self, artifact: Artifact, pointer: _Pointer) -> None:

@@ -151,6 +151,19 @@ def _check_index(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> None:
     )
     if rows != 1 or unknown or not math.isfinite(_average_length(cursor)):
         raise ArtifactInvalidError("The full-text index is not consistent.", check="fts_tables")
+    if schema.LEXICAL_POSTINGS in info.capabilities:
+        _check_postings(cursor)
+
+
+def _check_postings(cursor: "DuckDBPyConnection") -> None:
+    stored = _row(cursor, f"SELECT count(*), coalesce(sum(tf), 0) FROM {schema.LEXICAL_POSTINGS}")
+    expected = _row(
+        cursor,
+        f"SELECT (SELECT coalesce(sum(df), 0) FROM {schema.FTS_SCHEMA}.dict), "
+        f"(SELECT count(*) FROM {schema.FTS_SCHEMA}.terms)",
+    )
+    if stored != expected:
+        raise ArtifactInvalidError("The table of postings does not agree with the full-text index.", check="postings")
 
 
 def _average_length(cursor: "DuckDBPyConnection") -> float:

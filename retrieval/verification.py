@@ -9,17 +9,20 @@ import numpy as np
 
 from retrieval import fts, schema
 from retrieval.artifact import Artifact
+from retrieval.duckdb_reader import DuckDBReader
 from retrieval.errors import ArtifactInvalidError
 from retrieval.filters import Predicate, document_predicate
-from retrieval.lexical import SCORE_DECIMALS, rank_lexical, read_terms, score_documents
-from retrieval.models import Filters
-from retrieval.semantic import rank_semantic
+from retrieval.lexical import SCORE_DECIMALS
+from retrieval.models import Filters, RankedList
+from retrieval.reader import Reader
+from retrieval.resident.reader import ResidentReader
 from retrieval.visibility import Visibility
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 DEPTH: Final = 100
+_WORDS: Final = 12
 _MACROS: Final = ("match_bm25", "tokenize")
 
 
@@ -31,18 +34,21 @@ class Verification:
         lexical_queries: How many queries were compared with `match_bm25`.
         semantic_queries: How many with `array_cosine_similarity`.
         differences: One sentence for each list that differs; empty where all agree.
+        residency: One sentence on whether lists from memory were compared too.
     """
 
     lexical_queries: int
     semantic_queries: int
     differences: tuple[str, ...]
+    residency: str
 
 
 def verify_lists(artifact: Artifact, *, queries: int = 20) -> Verification:
     """Compare the lists of some queries made from the artifact's own messages with DuckDB's.
 
     Lexical lists must hold the same ids in the same order by (round(score, 9) descending, document_id), semantic
-    ones by (score descending, document_id), 100 deep.
+    ones by (score descending, document_id), 100 deep. Where the artifact was read into memory, the lists from there
+    are compared too.
 
     Args:
         artifact: What to check.
@@ -52,7 +58,6 @@ def verify_lists(artifact: Artifact, *, queries: int = 20) -> Verification:
         ArtifactInvalidError: The macros stored in the file are not those that DuckDB makes.
     """
     check_macros(artifact)
-    predicate = document_predicate(Filters(), Visibility.everything(), shares=False)
     differences: list[str] = []
     with artifact.cursor() as cursor:
         samples = cursor.execute(
@@ -60,16 +65,25 @@ def verify_lists(artifact: Artifact, *, queries: int = 20) -> Verification:
             "AND length(text_lexical) > 0 ORDER BY hash(document_id), document_id LIMIT ?",
             [queries],
         ).fetchall()
-        for document_id, text in samples:
-            tokens = read_terms(cursor, text.split()[:12], config=artifact.info.fts_config).tokens
-            if _lexical_ids(cursor, tokens, predicate) != oracle_lexical(cursor, tokens, predicate, limit=DEPTH):
-                differences.append(f"Keyword lists differ for the words of {document_id}.")
-        semantic = list(_vectors(cursor, [row[0] for row in samples]))
-        for document_id, vector in semantic:
-            own = [one.document_id for one in rank_semantic(cursor, vector, predicate, limit=DEPTH).candidates]
-            if own != oracle_semantic(cursor, vector, predicate, limit=DEPTH):
-                differences.append(f"Meaning lists differ for the vector of {document_id}.")
-    return Verification(lexical_queries=len(samples), semantic_queries=len(semantic), differences=tuple(differences))
+        vectors = list(_vectors(cursor, [row[0] for row in samples]))
+        for reader in _readers(artifact, cursor):
+            name = "from memory" if isinstance(reader, ResidentReader) else "from DuckDB's tables"
+            differences += [
+                f"Keyword lists {name} differ for the words of {document_id}."
+                for document_id, text in samples
+                if not _same_lexical(artifact, cursor, reader, text.split()[:_WORDS])
+            ]
+            differences += [
+                f"Meaning lists {name} differ for the vector of {document_id}."
+                for document_id, vector in vectors
+                if not _same_semantic(artifact, cursor, reader, vector)
+            ]
+    return Verification(
+        lexical_queries=len(samples),
+        semantic_queries=len(vectors),
+        differences=tuple(differences),
+        residency=artifact.residency.detail,
+    )
 
 
 def oracle_lexical(
@@ -138,9 +152,33 @@ def _own_macros(*, ignore: str, stemmer: str, stopwords: str) -> dict[str, str]:
         connection.close()
 
 
-def _lexical_ids(cursor: "DuckDBPyConnection", tokens: Sequence[str], predicate: Predicate) -> list[str]:
-    score_documents(cursor, tokens)
-    return [one.document_id for one in rank_lexical(cursor, predicate, limit=DEPTH).candidates]
+def _readers(artifact: Artifact, cursor: "DuckDBPyConnection") -> Iterator[Reader]:
+    """Yield every reader that could answer searches of *artifact*, its own first."""
+    filters, visibility = Filters(), Visibility.everything()
+    yield DuckDBReader(artifact, cursor, filters=filters, visibility=visibility)
+    resident = artifact.residency.resident
+    if resident is not None:
+        yield ResidentReader(artifact, resident, cursor, filters=filters, visibility=visibility)
+
+
+def _same_lexical(artifact: Artifact, cursor: "DuckDBPyConnection", reader: Reader, words: Sequence[str]) -> bool:
+    tokens = reader.read_terms(words).tokens
+    return _ids(reader.lexical(limit=DEPTH)) == oracle_lexical(cursor, tokens, _searchable(artifact), limit=DEPTH)
+
+
+def _same_semantic(artifact: Artifact, cursor: "DuckDBPyConnection", reader: Reader, vector: np.ndarray) -> bool:
+    return _ids(reader.semantic(vector, limit=DEPTH)) == oracle_semantic(
+        cursor, vector, _searchable(artifact), limit=DEPTH
+    )
+
+
+def _searchable(artifact: Artifact) -> Predicate:
+    shares = schema.DOCUMENT_MESSAGES in artifact.info.capabilities and artifact.has_file_chunks
+    return document_predicate(Filters(), Visibility.everything(), shares=shares)
+
+
+def _ids(ranked: RankedList) -> list[str]:
+    return [one.document_id for one in ranked.candidates]
 
 
 def _vectors(cursor: "DuckDBPyConnection", document_ids: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:

@@ -23,7 +23,7 @@ from retrieval.builder.documents import DocumentRow, MappingRow, column_names
 from retrieval.builder.redaction import holds_token, redact
 from retrieval.checksum import file_sha256
 from retrieval.errors import ArtifactError
-from retrieval.fts import config_json, create_index, load_fts
+from retrieval.fts import config_json, create_index, create_postings, load_fts
 from retrieval.manifest import Manifest, manifest_path
 from retrieval.models import DocumentKind, EmbeddingSpec
 from retrieval.validation import validate_file
@@ -183,6 +183,7 @@ class ArtifactWriter:
             self._connection.execute("SET force_compression = 'auto'")
             load_fts(self._connection)
             create_index(self._connection)
+            create_postings(self._connection)
             self._connection.execute("CHECKPOINT")
 
     def place(self, built_at: datetime, *, code_version: str) -> Placed:

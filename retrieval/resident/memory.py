@@ -56,6 +56,18 @@ class Residency:
     detail: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNeed:
+    """Whether an artifact fits into the memory it may take.
+
+    Attributes:
+        sentence: What it needs and what is allowed.
+    """
+
+    fits: bool
+    sentence: str
+
+
 NOT_LOADED: Final = Residency(
     resident=None, detail="DuckDB answers every search: the artifact was not read into memory."
 )
@@ -74,20 +86,27 @@ def load_resident(cursor: "DuckDBPyConnection", info: ArtifactInfo, *, budget_mb
         info: The artifact's.
         budget_mb: How much memory it may take, MiB; 0 for none, None for `default_budget_mb`.
     """
-    budget = default_budget_mb() if budget_mb is None else budget_mb
-    needed = estimate_bytes(cursor, info)
-    if needed > budget * MIB:
-        return Residency(
-            resident=None,
-            detail=f"DuckDB answers every search: {needed / MIB:,.0f} MiB of memory would be needed, "
-            f"{budget:,} MiB are allowed.",
-        )
+    need = memory_need(cursor, info, budget_mb=budget_mb)
+    if not need.fits:
+        return Residency(resident=None, detail=f"DuckDB answers every search: {need.sentence}")
     try:
         resident = _read(cursor, info)
     except ArtifactInvalidError as error:
         return Residency(resident=None, detail=f"DuckDB answers every search: {error}")
+    except MemoryError:
+        return Residency(resident=None, detail="DuckDB answers every search: the machine has not enough memory.")
     return Residency(
         resident=resident, detail=f"Searches are answered from {resident.nbytes / MIB:,.0f} MiB of memory."
+    )
+
+
+def memory_need(cursor: "DuckDBPyConnection", info: ArtifactInfo, *, budget_mb: int | None) -> MemoryNeed:
+    """Return whether an artifact fits into *budget_mb*, as `load_resident` takes it, without reading it."""
+    budget = default_budget_mb() if budget_mb is None else budget_mb
+    needed = estimate_bytes(cursor, info)
+    return MemoryNeed(
+        fits=needed <= budget * MIB,
+        sentence=f"Searching from memory takes {needed / MIB:,.0f} MiB; {budget:,} MiB are allowed.",
     )
 
 

@@ -64,6 +64,8 @@ class ResidentReader:
         self._terms = QueryTerms(tokens=(), idf={}, capped=False)
         self._term_ids: dict[str, int] = {}
         self._rows: dict[str, int] = {}
+        self._document_scores: NDArray[np.float64] | None = None
+        self._other_scores: NDArray[np.float64] | None = None
 
     def read_terms(self, words: Sequence[str]) -> QueryTerms:
         """Return the query's terms."""
@@ -74,6 +76,7 @@ class ResidentReader:
         self._term_ids = {token: term_id for token, term_id in found.items() if term_id is not None}
         frequencies = {token: int(postings.frequencies[term_id]) for token, term_id in self._term_ids.items()}
         idf = {token: inverse_frequency(postings.documents, frequencies.get(token, 0)) for token in kept}
+        self._document_scores = self._other_scores = None
         self._terms = QueryTerms(tokens=kept, idf=idf, capped=len(tokens) > len(kept))
         return self._terms
 
@@ -212,13 +215,19 @@ class ResidentReader:
     def _window_mask(self) -> Mask:
         return window_mask(self._columns, self._filters, self._visibility)
 
-    @cached_property
+    @property
     def _scores(self) -> NDArray[np.float64]:
-        return self._resident.postings.score_documents(list(self._term_ids.values()))
+        """Unrounded scores of messages and file chunks, computed when they are first asked for."""
+        if self._document_scores is None:
+            self._document_scores = self._resident.postings.score_documents(list(self._term_ids.values()))
+        return self._document_scores
 
-    @cached_property
+    @property
     def _window_scores(self) -> NDArray[np.float64]:
-        return self._resident.postings.score_windows(list(self._term_ids.values()))
+        """Those of windows, which keyword search alone never asks for."""
+        if self._other_scores is None:
+            self._other_scores = self._resident.postings.score_windows(list(self._term_ids.values()))
+        return self._other_scores
 
     def _ranked(self, retriever: Retriever, rows: NDArray[np.intp], scores: NDArray[np.floating[Any]]) -> RankedList:
         ids = [self._columns.ids[row] for row in rows.tolist()]

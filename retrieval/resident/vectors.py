@@ -92,7 +92,7 @@ class Vectors:
     @property
     def _margin(self) -> float:
         # Of each of two scores: dot product and both norms, summed in any two orders, and a length that is not 1.
-        dimensions = self.matrix.shape[1]
+        dimensions: int = self.matrix.shape[1]
         rounding = 0.0 if COMPARES_BITS else _ROUNDED_STEP
         return 2.0 * (3 * (dimensions + 2) * _ROUNDING + 2 * self.deviation + rounding)
 
