@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from localslack.auth import Tokens
 from localslack.page_routes import page_address
 from localslack.server import LocalSlack
 from tests.browser import browser, keep_screenshot, open_page
@@ -317,7 +318,7 @@ async def test_message_of_somebody_else_appears_by_itself(stage: Stage) -> None:
     await slack.person("UBEN").type("psst", channel="D1")
 
     await expect(page.locator(".message", has_text="glaze is ready")).to_be_visible()
-    await expect(page.locator("[data-channel=D1]")).to_have_attribute("aria-label", "Ben the potter, unread")
+    await expect(page.get_by_role("button", name="Ben the potter , unread")).to_be_visible()
 
 
 async def test_permalink_opens_inside_the_page(stage: Stage) -> None:
@@ -402,3 +403,42 @@ async def test_pictures_to_look_at(browser: Browser, name: str, width: int, dark
 
     assert not wide
     assert too_wide == 0
+
+
+async def test_new_run_with_another_token_is_told(browser: Browser) -> None:
+    """A tab of an earlier run says that it needs the new address, instead of reconnecting for ever."""
+    async with open_page(browser) as page:
+        async with page_stand_in() as (slack, _):
+            port = slack.port
+            await show(page, slack)
+        await expect(page.get_by_text("Reconnecting…")).to_be_visible()
+        async with page_stand_in(port=port):
+            gate = page.get_by_role("heading", name="This page needs the address that was printed in the terminal")
+            await expect(gate).to_be_visible(timeout=15_000)
+
+
+async def test_connection_that_was_lost_comes_back(browser: Browser) -> None:
+    """The stand-in goes and comes again with the same token; what is new there is read."""
+    tokens = Tokens()
+    async with open_page(browser) as page:
+        async with page_stand_in(tokens=tokens) as (slack, _):
+            port = slack.port
+            await show(page, slack)
+        await expect(page.get_by_text("Reconnecting…")).to_be_visible()
+        async with page_stand_in(port=port, tokens=tokens) as (slack, _):
+            await slack.person("UBEN").type("while you were away", channel="C1")
+
+            await expect(page.locator(".message", has_text="while you were away")).to_be_visible(timeout=15_000)
+            await expect(page.get_by_text("Reconnecting…")).to_be_hidden()
+
+
+async def test_draft_belongs_to_the_person_and_the_channel(stage: Stage) -> None:
+    _, _, page = stage
+    field = page.get_by_role("textbox", name="Message #general")
+
+    await field.fill("half a thought")
+    await page.get_by_label("Acting as").select_option("UBEN")
+    await expect(field).to_have_value("")
+    await page.get_by_label("Acting as").select_option("UADA")
+
+    await expect(field).to_have_value("half a thought")

@@ -1,11 +1,13 @@
 /** The page as a whole: what is shown, who is acting, and what happens when something changes. */
 
-import { ApiError, ask, LiveFeed } from "./api.js";
+import { ApiError, ask } from "./api.js";
 import { ChannelView } from "./channelview.js";
 import { Composer, suggestCommands, usageHint } from "./composer.js";
 import { channelTitle, personName } from "./context.js";
-import { el, fill, icon } from "./dom.js";
+import { el, icon } from "./dom.js";
+import { drawChannelHead, drawHomeHead } from "./head.js";
 import { HomeTab } from "./home.js";
+import { LiveChanges } from "./livechanges.js";
 import { menuButton } from "./menu.js";
 import { Modals } from "./modals.js";
 import { Notices } from "./notices.js";
@@ -57,30 +59,33 @@ export class App {
     this.composer = new Composer({
       label: "Message", onSend: (text) => this.say(text, null), extra: this.shortcutButton(),
       suggest: (text) => suggestCommands(text, this.app.commands, this.globalShortcuts()),
-      hintFor: (text) => usageHint(text, this.app.commands),
+      hintFor: (text) => (text === "" ? this.invitation() : usageHint(text, this.app.commands)),
     });
+    this.live = new LiveChanges(this, byId("connection"));
     byId("composer").append(this.composer.root);
     byId("sidebar-toggle").append(icon("menu"));
     byId("sidebar-toggle").addEventListener("click", () => this.toggleSidebar());
+    byId("main").addEventListener("click", () => this.toggleSidebar(false));
+    window.addEventListener("unhandledrejection", (event) => this.onFailure(event));
     document.addEventListener("keydown", (event) => event.key === "Escape" && !event.defaultPrevented && this.onEscape());
+  }
+
+  /** What an empty field says to somebody who is here for the first time. */
+  invitation() {
+    const [first] = this.app.commands;
+    return first ? `Type ${first.command} and what you look for` : "";
   }
 
   /** Show the page for the acting person; what was ephemeral before this load is gone, as at Slack. */
   async start() {
     byId("team-name").textContent = this.team.name;
-    document.title = this.team.name;
     await ask("reload", { body: { user: this.me } });
     await this.enter(sessionStorage.getItem(PLACE_KEY));
   }
 
   async enter(place) {
-    this.feed?.close();
     await this.loadChannels();
-    this.feed = new LiveFeed(this.me, {
-      onChange: (change) => this.onChange(change),
-      onStatus: (connected, again) => this.onStatus(connected, again),
-    });
-    await this.feed.ready;
+    await this.live.follow(this.me);
     await this.loadViews();
     if (place === "home" && this.app.has_home) await this.openHome();
     else await this.openChannel(this.channels.has(place) ? place : this.firstChannel());
@@ -144,6 +149,8 @@ export class App {
 
   async say(text, threadTs, notices = this.notices) {
     notices.clear();
+    // What one says, and what is answered to it, is seen at the end of the channel.
+    if (threadTs === null) await this.view.toEnd();
     const sentence = await this.attempt("say", { channel: this.channelId, text, thread_ts: threadTs });
     if (sentence) notices.show(sentence);
     return sentence === null;
@@ -214,12 +221,12 @@ export class App {
     this.toggleSidebar(false);
     await this.view.open(id, around);
     this.drawAll();
-    this.composer.text = this.drafts.get(id) ?? "";
+    this.composer.text = this.drafts.get(`${this.me} ${id}`) ?? "";
     if (!matchMedia("(pointer: coarse)").matches) this.composer.focus();
   }
 
   keepDraft() {
-    if (this.channelId) this.drafts.set(this.channelId, this.composer.text);
+    if (this.channelId) this.drafts.set(`${this.me} ${this.channelId}`, this.composer.text);
   }
 
   async openHome() {
@@ -233,6 +240,17 @@ export class App {
     this.drawAll();
     const sentence = await this.attempt("home", {});
     if (sentence) this.notices.show(sentence);
+  }
+
+  /** @param {import("./modals.js").View} home */
+  showHome(home) {
+    this.homeView = home;
+    if (this.atHome) this.home.draw(home);
+  }
+
+  markUnread(channelId) {
+    this.unread.add(channelId);
+    this.drawSidebar();
   }
 
   async actAs(id) {
@@ -251,14 +269,15 @@ export class App {
       this.notices.show(`${personName(this.context(), this.me)} cannot see the channel of this link.`, { kind: "info" });
       return;
     }
+    if (this.modals.top) await this.modals.close({ all: true });
     await this.openChannel(channel, { around: ts });
     if (!ts) return;
     const root = this.view.conversation.threadTs ?? threadTs ?? ts;
     const message = this.view.conversation.byTs.get(root);
     if (!this.view.list.reveal(root)) {
       this.notices.show("This message is not in the local workspace. The link itself is right: at Slack it would open there.", { kind: "info" });
-    } else if (root !== ts) {
-      await this.thread.open(message, ts);
+    } else if (root !== ts && !(await this.thread.open(message, ts))) {
+      this.thread.notices.show("This reply is not in the local workspace, only the first message of its thread is.", { kind: "info" });
     }
   }
 
@@ -282,15 +301,18 @@ export class App {
     return Boolean(channel && !channel.isArchived && channel.isMember);
   }
 
-  drawPlace() {
+  placeName() {
     const channel = this.channels.get(this.channelId);
-    if (this.atHome) return fill(byId("place"), icon("app"), el("h1", {}, this.app.name), el("span", { class: "topic" }, "Home"));
-    if (!channel) return fill(byId("place"), el("h1", {}, "No channel"));
-    const sign = { public: "hash", private: "lock", im: "reply", mpim: "people" }[channel.kind];
-    const count = channel.kind === "im" ? null : `${channel.memberCount} ${channel.memberCount === 1 ? "member" : "members"}`;
-    this.composer.setLabel(`Message ${channel.kind.endsWith("im") ? "" : "#"}${channelTitle(this.context(), channel)}`);
-    return fill(byId("place"), icon(sign), el("h1", {}, channelTitle(this.context(), channel)),
-      el("span", { class: "topic" }, channel.topic || channel.purpose), count && el("span", { class: "member-count" }, count));
+    if (this.atHome || !channel) return this.atHome ? this.app.name : "No channel";
+    return `${channel.kind.endsWith("im") ? "" : "#"}${channelTitle(this.context(), channel)}`;
+  }
+
+  drawPlace() {
+    const channel = this.channels.get(this.channelId) ?? null;
+    document.title = `${this.placeName()} · ${this.team.name}`;
+    if (channel) this.composer.setLabel(`Message ${this.placeName()}`);
+    if (this.atHome) drawHomeHead(byId("place"), this.app.name);
+    else drawChannelHead(byId("place"), channel, this.context());
   }
 
   toggleSidebar(wanted = !document.body.classList.contains("sidebar-open")) {
@@ -307,13 +329,14 @@ export class App {
     }
   }
 
-  // What changes by itself.
-
-  onStatus(connected, again) {
-    byId("connection").textContent = connected ? "" : "Reconnecting…";
-    if (again) this.readAgain();
+  /** A question that the stand-in did not answer is told where the person looks. */
+  onFailure(event) {
+    if (!(event.reason instanceof ApiError)) return;
+    event.preventDefault();
+    this.notices.show(event.reason.message);
   }
 
+  /** Read everything again, after a lost connection is back. */
   async readAgain() {
     await this.loadChannels();
     await this.loadViews();
@@ -321,72 +344,16 @@ export class App {
     this.drawAll();
   }
 
-  async onChange(change) {
-    const handlers = {
-      message: () => this.onMessage(change, { isNew: true }),
-      ephemeral: () => this.onMessage(change, { isNew: true }),
-      message_changed: () => this.onMessage(change, { isNew: false }),
-      message_deleted: () => this.onDeleted(change),
-      view: () => this.modals.show(change.views),
-      home: () => this.onHome(change.home),
-      channel: () => this.loadChannels().then(() => this.drawAll()),
-      reload: () => this.dropEphemeral(),
-    };
-    this.settle();
-    await handlers[change.kind]?.();
-  }
-
-  /** Whatever a pressed button waited for, something has come. */
-  settle() {
-    for (const button of document.querySelectorAll(".main [aria-busy=true], .thread [aria-busy=true]")) button.removeAttribute("aria-busy");
-  }
-
-  onMessage({ channel_id: channelId, message }, { isNew }) {
-    if (!message) return;
-    const isMine = this.channels.get(channelId)?.isMember;
-    if (isNew && isMine) this.tell(message);
-    if (!isNew) this.forgetEntries(message);
-    this.thread.onMessage(message);
-    if (channelId === this.channelId && inChannel(message)) {
-      this.view.put(message);
-    } else if (isNew && isMine && channelId !== this.channelId && message.user_id !== this.me) {
-      this.unread.add(channelId);
-      this.drawSidebar();
-    }
-  }
-
-  /** New content starts with empty inputs, as the stand-in's own record of them does. */
+  /** New content of a message starts with empty inputs, as the stand-in's own record of them does. */
   forgetEntries(message) {
     const known = this.view.conversation.byTs.get(message.ts);
     if (known && JSON.stringify(known.blocks) !== JSON.stringify(message.blocks)) this.entries.delete(entriesKey(this.me, message));
   }
 
-  tell(message) {
-    const text = message.spoken.slice(0, 200);
-    this.announce(`${personName(this.context(), message.user_id)}${message.is_ephemeral ? ", only visible to you" : ""}: ${text}`);
-  }
-
-  onDeleted({ channel_id: channelId, ts }) {
-    this.thread.onDeleted(ts);
-    if (channelId === this.channelId) this.view.dropWhere((message) => message.ts === ts);
-  }
-
-  onHome(home) {
-    this.homeView = home;
-    if (this.atHome) this.home.draw(home);
-  }
-
-  dropEphemeral() {
-    this.view.dropWhere((message) => message.is_ephemeral);
-  }
-
+  /** Have a screen reader say something; the same sentence twice is said twice. */
   announce(sentence) {
-    byId("live").textContent = sentence;
+    byId("live").replaceChildren(el("p", {}, sentence));
   }
-}
-
-function inChannel(message) {
-  return !message.thread_ts || message.thread_ts === message.ts;
 }
 
 function entriesKey(userId, message) {

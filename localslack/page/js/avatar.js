@@ -14,7 +14,7 @@ const HUES = 12;
 export function avatar({ name, id, small = false, labelled = false, isBot = false }) {
   const speech = labelled && name ? { role: "img", "aria-label": name } : { "aria-hidden": "true" };
   const classes = ["avatar", `hue-${hueOf(id)}`, small && "avatar-small", isBot && "avatar-bot"];
-  return el("span", { class: classes.filter(Boolean).join(" "), title: labelled ? name : null, ...speech }, initials(name));
+  return el("span", { class: classes.filter(Boolean).join(" "), title: labelled ? name : null, "data-initials": initials(name), ...speech });
 }
 
 /** @param {string} name @returns {string} One or two characters. */

@@ -66,6 +66,15 @@ export class ChannelView {
     if (first) this.list.focus(first.ts);
   }
 
+  /** Show the newest messages, wherever the list stands. */
+  async toEnd() {
+    if (this.conversation.hasLater) {
+      await this.read();
+      this.draw();
+    }
+    this.list.scrollToEnd();
+  }
+
   async join() {
     const sentence = await this.app.attempt("join", { channel: this.channelId });
     if (sentence) this.app.notices.show(sentence);

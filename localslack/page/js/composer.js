@@ -27,7 +27,7 @@ export class Composer {
     this.active = -1;
     this.list = el("ul", { class: "suggestions", role: "listbox", id: uniqueId("suggest"), "aria-label": "Commands and shortcuts" });
     this.list.hidden = true;
-    this.hint = el("span", { class: "usage", "aria-live": "polite" });
+    this.hint = el("span", { class: "usage", id: uniqueId("hint") });
     this.field = this.makeField();
     this.sendButton = el("button", { type: "button", class: "icon-button send", "aria-label": "Send", title: "Send", onclick: () => this.send() }, icon("send"));
     this.root = el("div", { class: "composer" }, this.list,
@@ -39,7 +39,7 @@ export class Composer {
   makeField() {
     return el("textarea", {
       class: "composer-field", rows: "1", "aria-label": this.options.label, placeholder: this.options.label,
-      "aria-autocomplete": "list", "aria-controls": this.list.id,
+      "aria-autocomplete": "list", "aria-controls": this.list.id, "aria-describedby": this.hint.id,
       oninput: () => this.refresh(),
       onkeydown: (event) => this.onKey(event),
       onblur: () => this.hideSuggestions(),
@@ -82,16 +82,13 @@ export class Composer {
       onpointerdown: (event) => event.preventDefault(), onclick: () => this.accept(one),
     }, el("strong", {}, one.title), el("span", { class: "suggestion-detail" }, one.detail))));
     this.list.hidden = false;
-    // A text field of several lines is no combobox; it is one while the list is open.
-    this.field.setAttribute("role", "combobox");
-    this.field.setAttribute("aria-expanded", "true");
     this.activate(0);
   }
 
   hideSuggestions() {
     this.list.hidden = true;
     this.active = -1;
-    for (const name of ["role", "aria-expanded", "aria-activedescendant"]) this.field.removeAttribute(name);
+    this.field.removeAttribute("aria-activedescendant");
   }
 
   activate(index) {

@@ -19,11 +19,11 @@ export function place(panel, anchor, { matchWidth = false, align = "start" } = {
 }
 
 /**
- * Where a panel must stand in the document to be above its anchor: an open dialog is a layer of its own.
+ * Where a panel stands in the document: in its anchor's landmark, or dialog, which is a layer of its own.
  *
  * @param {HTMLElement} anchor
  * @returns {HTMLElement}
  */
 export function layerOf(anchor) {
-  return anchor.closest("dialog") ?? document.body;
+  return anchor.closest("dialog, main, aside") ?? document.body;
 }

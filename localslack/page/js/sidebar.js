@@ -61,11 +61,13 @@ export class Sidebar {
     const others = all.filter((channel) => isRoom(channel) && !channel.isMember && !channel.isArchived);
     const archived = all.filter((channel) => channel.isArchived);
     const direct = all.filter((channel) => !isRoom(channel) && !channel.isArchived);
+    const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.channel : null;
     fill(this.list,
       this.group("Channels", mine), this.group("Direct messages", direct),
       app?.has_home ? this.appGroup(app) : null,
       this.group("Channels you have not joined", others), this.group("Archived", archived),
       all.length === 0 && this.wanted ? el("p", { class: "quiet" }, "No channel has this name.") : null);
+    if (focused) this.list.querySelector(`[data-channel="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 
   group(title, channels) {
@@ -82,9 +84,10 @@ export class Sidebar {
     const extra = [channel.kind === "private" && "private", channel.isArchived && "archived", isNew && "unread"].filter(Boolean);
     return el("button", {
       type: "button", class: classes, "data-channel": channel.id, "aria-current": channel.id === current ? "page" : null,
-      "aria-label": extra.length ? `${name}, ${extra.join(", ")}` : name, title: name,
+      title: name,
       onclick: () => this.options.onChannel(channel.id),
-    }, this.sign(channel), el("span", { class: "channel-name" }, name), isNew && el("span", { class: "dot" }));
+    }, this.sign(channel), el("span", { class: "channel-name" }, name),
+    extra.length > 0 && el("span", { class: "visually-hidden" }, `, ${extra.join(", ")}`), isNew && el("span", { class: "dot" }));
   }
 
   sign(channel) {

@@ -40,24 +40,26 @@ export class ThreadPanel {
    *
    * @param {import("./message.js").Message} message
    * @param {string|null} [reveal] A reply to jump to.
+   * @returns {Promise<boolean>} Whether that reply is there; true where none was wanted.
    */
   async open(message, reveal = null) {
     this.returnTo = document.activeElement;
     this.rootTs = message.thread_ts ?? message.ts;
     const wanted = this.rootTs;
     const answer = await ask("thread", { query: { user: this.app.me, channel: message.channel_id, ts: wanted } });
-    if (wanted !== this.rootTs) return;
+    if (wanted !== this.rootTs) return true;
     this.channelId = message.channel_id;
     this.conversation = new Conversation();
     answer.messages.forEach((one) => this.conversation.put(one));
     this.root.hidden = false;
     document.body.classList.add("thread-open");
     this.composer.root.hidden = !this.app.mayWrite();
+    this.notices.clear();
     this.list.reset();
     this.draw();
-    if (reveal) this.list.reveal(reveal);
-    else if (this.app.mayWrite()) this.composer.focus();
-    else this.closeButton.focus();
+    if (reveal && this.list.reveal(reveal)) return true;
+    (this.app.mayWrite() ? this.composer : this.closeButton).focus();
+    return reveal === null;
   }
 
   close() {
