@@ -12,7 +12,7 @@ from localslack.workspace import Channel, User
 from localslack.world import World
 
 _PIECE = re.compile(
-    r"(?P<token><[@#][A-Z][A-Z0-9]*(?:\|[^<>]*)?>)"
+    r"<[@#](?P<token>[^<>|\s]+)(?:\|[^<>]*)?>"
     r"|(?P<url>https?://[^\s<>]+)"
     r"|(?<![\w@])@(?P<user>[\w.\-]+)"
     r"|(?<![\w#&])#(?P<channel>[\w.\-]+)"
@@ -30,8 +30,9 @@ def escaped_command_text(text: str, user_id: str, world: World) -> str:
 
 def _piece(match: re.Match[str], user_id: str, world: World) -> str:
     if match["token"]:
-        # A token is what the composer's own completion puts in; it is taken as it is.
-        return match["token"]
+        # The composer's own completion puts tokens in; what somebody typed by hand names nothing.
+        known = match["token"] in world.users or match["token"] in world.channels
+        return match[0] if known else _entities(match[0])
     if match["url"]:
         return f"<{_entities(match['url'])}>"
     if match["user"]:

@@ -40,6 +40,15 @@ async def test_command_name_ends_at_any_blank() -> None:
     assert texts == ["", "", "red  clay"]
 
 
+async def test_tokens_pass_when_they_name_something() -> None:
+    """Links stand in brackets; a token for somebody passes, one typed by hand is text."""
+    line = "/clay <@UBEN|ben> <#C1> <@UNOBODY> <!channel> https://a.b/?x&y c@ada"
+    async with local_slack() as slack, bare_app(slack) as app:
+        text = (await typed(slack, app, line))["text"]
+
+    assert text == ("<@UBEN|ben> <#C1> &lt;@UNOBODY&gt; &lt;!channel&gt; <https://a.b/?x&amp;y> c@ada")
+
+
 async def test_private_channel_names_are_not_told() -> None:
     """A private channel stands as an empty label, and only for those who see it."""
     async with local_slack() as slack, bare_app(slack) as app:
