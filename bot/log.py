@@ -34,17 +34,7 @@ def configure_logging(*, level: str, stream: TextIO | None = None) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
     ]
     handler = logging.StreamHandler(stream or sys.stdout)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _ExceptionDescriber(with_message=level == "DEBUG"),
-                redact,
-                structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
-            ],
-        )
-    )
+    handler.setFormatter(_formatter(shared, with_message=level == "DEBUG"))
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -58,6 +48,18 @@ def configure_logging(*, level: str, stream: TextIO | None = None) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
+    )
+
+
+def _formatter(shared: list[structlog.typing.Processor], *, with_message: bool) -> structlog.stdlib.ProcessorFormatter:
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            _ExceptionDescriber(with_message=with_message),
+            redact,
+            structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
+        ],
     )
 
 

@@ -91,6 +91,12 @@ NOT_SEARCHED_PUBLIC_ONLY: Final = (
 )
 TRY_FEWER_WORDS: Final = "Try fewer or other words."
 TRY_WITHOUT_FILTERS: Final = "Try without the filters, or with a longer period."
+THE_CHANNELS: Final = "the channel"
+THE_PEOPLE: Final = "the person"
+THE_PERIOD: Final = "the period"
+THE_KINDS: Final = "has: and is:"
+THE_PHRASES: Final = "the quotes"
+THE_EXCLUSIONS: Final = "the excluded words"
 TRY_MEANING: Final = "Try mode:hybrid, which also finds messages by meaning."
 TRY_KEYWORDS: Final = "Try mode:lexical, which looks for the words themselves."
 NEIGHBOURS: Final = (
@@ -270,6 +276,11 @@ def too_many_searches(wait_s: float) -> str:
     """Return that this person searched too often, and when they can again."""
     seconds = max(1, round(wait_s))
     return f"That was a lot of searches at once. Please wait {seconds} {_plural(seconds, 'second')}."
+
+
+def leave_out(what: str) -> str:
+    """Return that a search finds something without one of its filters."""
+    return f"Leave out {what}: without that there are results."
 
 
 def how_to_search_again(command: str | None) -> str:

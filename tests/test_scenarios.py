@@ -429,3 +429,29 @@ async def test_a_button_of_another_version_is_acked_and_says_so(office: Office) 
 
     assert outcome.acked
     await eventually(lambda: office.newest().plain_text.startswith(texts.BUTTON_OLD))
+
+
+@pytest.mark.parametrize(
+    ("query", "what"),
+    [
+        ("zebra mode:lexical in:#payments", texts.THE_CHANNELS),
+        ("zebra mode:lexical from:@ben", texts.THE_PEOPLE),
+        ("zebra mode:lexical before:2020-01-01", texts.THE_PERIOD),
+        ("zebra mode:lexical has:link", texts.THE_KINDS),
+        ('"rate 429 limit" mode:lexical', texts.THE_PHRASES),
+        ("zebra mode:lexical -drawer", texts.THE_EXCLUSIONS),
+    ],
+)
+async def test_where_nothing_is_found_the_filter_that_excluded_the_most_is_named(
+    office: Office, query: str, what: str
+) -> None:
+    answer = await office.ask(query)
+
+    assert "Nothing found" in answer.plain_text
+    assert texts.leave_out(what) in answer.plain_text
+
+
+async def test_no_suggestion_comes_from_what_the_asker_may_not_see(office: Office) -> None:
+    answer = await office.ask("merger mode:lexical in:#payments")
+
+    assert "Leave out" not in answer.plain_text

@@ -19,9 +19,11 @@ from bot.action_state import (
     ThreadState,
     decode_state,
 )
-from bot.answers import answer_context, answer_search, answer_thread, signer_for, view_thread
+from bot.answers import answer_search
+from bot.asking import signer_for
 from bot.audit import AuditEntry, AuditEvent
 from bot.buttons import CONTEXT_ACTION, NEW_SEARCH_ACTION, PAGE_ACTIONS, THREAD_ACTIONS
+from bot.expansions import answer_context, answer_thread, view_thread
 from bot.guard import Request
 from bot.payloads import Body, Press
 from bot.reply import Reply

@@ -6,7 +6,8 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot import texts
-from bot.answers import admit, answer_search
+from bot.answers import answer_search
+from bot.asking import admit
 from bot.guard import Request
 from bot.payloads import Body, Command
 from bot.reply import Reply

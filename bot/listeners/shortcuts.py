@@ -6,7 +6,7 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot import texts
-from bot.answers import view_message
+from bot.expansions import view_message
 from bot.guard import Request
 from bot.message_blocks import loading_view, not_found_view
 from bot.payloads import Body, MessageShortcut

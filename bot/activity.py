@@ -1,0 +1,81 @@
+"""What is kept of each answer: a line in the log without anybody's words, and an entry in the audit file."""
+
+from collections.abc import Iterable
+
+import structlog
+
+from bot.audit import AuditEntry, AuditEvent
+from bot.guard import Request
+from bot.services import Services
+from retrieval import Document, ResultPage
+
+_log = structlog.get_logger(__name__)
+
+
+def keep_search(services: Services, request: Request, page: ResultPage, *, command: str, is_first: bool) -> None:
+    """Keep that a page of results was shown.
+
+    Args:
+        services: The bot's parts.
+        request: Who asked.
+        page: What was found.
+        command: What was typed.
+        is_first: Whether it answers a command; else a button.
+    """
+    event = AuditEvent.SEARCH if is_first else AuditEvent.PAGE
+    _log.info(
+        "searched",
+        kind=event.value,
+        user_id=request.asked.user_id,
+        mode=page.request.mode.value,
+        route=page.route.value,
+        hits=len(page.hits),
+        offset=page.offset,
+        degraded=page.degraded,
+        artifact_id=page.artifact_id,
+        timings_ms=dict(page.timings_ms),
+    )
+    if services.audit is not None:
+        services.audit.write(_search_entry(request, page, event=event, command=command))
+
+
+def _search_entry(request: Request, page: ResultPage, *, event: AuditEvent, command: str) -> AuditEntry:
+    return AuditEntry(
+        event=event,
+        request_id=request.request_id,
+        user_id=request.asked.user_id,
+        team_id=request.asked.team_id,
+        channel_id=request.asked.channel_id,
+        query=command,
+        mode=page.request.mode.value,
+        route=page.route.value,
+        filters=page.request.filters,
+        sort=page.request.sort.value,
+        hits=len(page.hits),
+        offset=page.offset,
+        document_ids=tuple(hit.document.document_id for hit in page.hits),
+        warnings=page.warnings,
+        degraded=page.degraded,
+        timings_ms=page.timings_ms,
+        artifact_id=page.artifact_id,
+    )
+
+
+def keep_expansion(services: Services, request: Request, event: AuditEvent, documents: Iterable[Document]) -> None:
+    """Keep that these messages of a thread or a channel were shown."""
+    shown = tuple(dict.fromkeys(one.document_id for one in documents))
+    _log.info("expanded", kind=event.value, user_id=request.asked.user_id, shown=len(shown))
+    if services.audit is None:
+        return
+    serving = services.watch.state.info
+    services.audit.write(
+        AuditEntry(
+            event=event,
+            request_id=request.request_id,
+            user_id=request.asked.user_id,
+            team_id=request.asked.team_id,
+            channel_id=request.asked.channel_id,
+            document_ids=shown,
+            artifact_id=serving.artifact_id if serving is not None else None,
+        )
+    )
