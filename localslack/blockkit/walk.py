@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from localslack.json_types import JsonObject, JsonView
 
-_NESTED = ("elements", "child_blocks", "actions")
 TEXT_KEYS = ("text", "title", "label", "hint", "placeholder", "subtitle", "body", "description", "alt_text")
 
 
