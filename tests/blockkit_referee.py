@@ -246,7 +246,7 @@ def _compile(compiled: Path) -> None:
 
 def _require_node() -> None:
     node, npm = shutil.which("node"), shutil.which("npm")
-    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout if node else ""  # noqa: S603 -- node as found on the PATH
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout if node else ""
     if npm and version and int(version.strip().lstrip("v").split(".")[0]) >= 20:
         return
     reason = f"needs Node.js 20 or newer and npm; found node {version.strip() or 'none'}, npm {npm or 'none'}"
@@ -256,7 +256,7 @@ def _require_node() -> None:
 
 
 def _run(*command: str) -> None:
-    done = subprocess.run(  # noqa: S603 -- constant commands
+    done = subprocess.run(
         command, cwd=CACHE, capture_output=True, text=True, timeout=NPM_SECONDS, check=False
     )
     assert done.returncode == 0, f"{command[0]} failed: {done.stderr[-2_000:]}{done.stdout[-1_000:]}"

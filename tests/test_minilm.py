@@ -188,7 +188,7 @@ def test_the_packages_that_bring_the_files_are_not_imported() -> None:
     )
     root = Path(__file__).resolve().parent.parent
 
-    finished = subprocess.run(  # noqa: S603 - our own interpreter and code
+    finished = subprocess.run(
         [sys.executable, "-c", code], cwd=root, check=False, timeout=120
     )
 
