@@ -25,6 +25,7 @@ RetrievalError
 │   ├── ArtifactReplacedError        the open file was overwritten in place
 │   ├── ArtifactReadError            DuckDB failed while reading it
 │   └── ArtifactClosedError          used after close
+├── JudgementError                   judged queries or a run that cannot be used
 └── SourceError                      a Slack export or archive that cannot be read
 ```
 
@@ -205,3 +206,7 @@ class ArtifactClosedError(ArtifactError):
 
 class SourceError(RetrievalError):
     """A source cannot be read; the sentence names the file and what is wrong with it."""
+
+
+class JudgementError(RetrievalError):
+    """A file of judged queries, judgements or ranked lists cannot be used."""

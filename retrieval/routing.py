@@ -66,6 +66,12 @@ def route_query(text: str, phrases: Sequence[str] = (), *, scripts: Sequence[str
     )
 
 
+def main_script(text: str) -> str:
+    """Return the script that most letters of *text* are of: a Unicode name, `other`, or nothing without letters."""
+    counts = Counter(_script_of(letter) for letter in _LETTER.findall(text))
+    return min(counts, key=lambda name: (-counts[name], name), default="")
+
+
 def _mostly_known(text: str, scripts: Sequence[str]) -> bool:
     """Return whether at least half of the letters of *text* are of *scripts*; no letters count as known."""
     if not scripts:
