@@ -23,7 +23,7 @@ from localslack.server import LocalSlack
 from localslack.workspace import Channel, Team, User, Workspace
 from retrieval import EmbedderFactory, publish
 from retrieval.builder import WorkspaceIdentity, build_artifact
-from tests.blockkit_referee import assert_legal_message, assert_legal_view
+from tests.blockkit_referee import CACHE, SlackTypes, assert_legal_message, assert_legal_view, slack_types
 from tests.export_factory import TEAM_ID, ExportFactory
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -196,7 +196,7 @@ def bot_settings(slack: LocalSlack, artifacts: Path, **settings: Any) -> Setting
 
 
 def assert_all_legal(slack: LocalSlack) -> None:
-    """Check everything that was ever sent."""
+    """Check everything that was ever sent: by the local Slack, our referee, and Slack's own types once compiled."""
     assert slack.recorder.rejected == []
     assert slack.recorder.notifications == []
     for call in (one for one in slack.recorder.calls_to("response_url") if one.arguments):
@@ -204,6 +204,17 @@ def assert_all_legal(slack: LocalSlack) -> None:
     for sent in slack.recorder.payloads:
         if sent.surface in {"modal", "home"}:
             assert_legal_view(sent.payload)
+    if (CACHE / "schema.json").exists():
+        assert_structure(slack, slack_types())
+
+
+def assert_structure(slack: LocalSlack, types: SlackTypes) -> None:
+    """Check everything that was ever sent against Slack's published types."""
+    for sent in slack.recorder.payloads:
+        if sent.surface in {"modal", "home"}:
+            types.assert_view(sent.payload)
+        else:
+            types.assert_blocks(sent.payload["blocks"])
 
 
 async def eventually(condition: Callable[[], bool], *, seconds: float = 5.0) -> None:

@@ -11,6 +11,7 @@ from bot.audit import read_audit
 from bot.listeners.shortcuts import SHOW_IN_ARCHIVE
 from localslack.driver import Person
 from localslack.seen import SeenMessage
+from tests.blockkit_referee import slack_types
 from tests.bot_harness import (
     ADA,
     BEN,
@@ -25,6 +26,7 @@ from tests.bot_harness import (
     SHARED,
     THREAD_REPLIES,
     Office,
+    assert_structure,
     build_archive,
     eventually,
     running_bot,
@@ -455,3 +457,22 @@ async def test_no_suggestion_comes_from_what_the_asker_may_not_see(office: Offic
     answer = await office.ask("merger mode:lexical in:#payments")
 
     assert "Leave out" not in answer.plain_text
+
+
+@pytest.mark.node
+async def test_a_session_through_every_surface_has_the_structure_that_slack_publishes(office: Office) -> None:
+    types = slack_types()
+    results = await office.ask("checkout outage E4392")
+    thread = await office.press(results, "Expand thread")
+    await office.press(await office.press(thread, "Later"), texts.BACK_TO_RESULTS)
+    await office.press(await office.ask("hostile"), "Context")
+    for text in ("help", "status", "", "giant", "rtl fence", '"nothing like it"', "x in:nowhere", "before:teatime x"):
+        await office.ask(text)
+    await office.ask("x", user=GUS)
+    person = office.slack.person(ADA)
+    await person.type("something quite new", channel=GENERAL)
+    await person.shortcut(SHOW_IN_ARCHIVE, message=person.messages(GENERAL)[-1])
+    await person.wait_for_view(lambda seen: texts.NOT_IN_ARCHIVE in seen.plain_text)
+
+    assert len(office.slack.recorder.payloads) > 15
+    assert_structure(office.slack, types)
