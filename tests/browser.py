@@ -53,7 +53,11 @@ async def chromium() -> AsyncIterator[Browser]:
 async def open_page(
     browser: Browser, *, width: int = 1280, height: int = 860, dark: bool = False
 ) -> AsyncIterator[Page]:
-    """Open an empty tab of its own profile; an exception in the page's script fails the test at the end."""
+    """Open an empty tab of its own profile.
+
+    An exception in the page's script, or something that its Content-Security-Policy had to stop, fails the
+    test at the end.
+    """
     context = await browser.new_context(
         viewport={"width": width, "height": height},
         color_scheme="dark" if dark else "light",
@@ -62,6 +66,7 @@ async def open_page(
     page = await context.new_page()
     broken: list[str] = []
     page.on("pageerror", lambda error: broken.append(str(error)))
+    page.on("console", lambda line: broken.append(line.text) if "Security Policy" in line.text else None)
     try:
         yield page
     finally:

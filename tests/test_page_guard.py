@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 
 import aiohttp
@@ -192,3 +193,24 @@ def test_emoji_names_of_slack_have_characters() -> None:
     assert names["tada"] == "🎉"
     assert names["+1"] == names["thumbsup"]
     assert "large_green_circle" in names
+
+
+@pytest.mark.parametrize("sink", ["innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "DOMParser"])
+def test_page_scripts_never_parse_markup(sink: str) -> None:
+    """Text of messages becomes text nodes; the policy's Trusted Types would stop the rest, this finds it earlier."""
+    scripts = sorted((page_files.PAGE_FOLDER / "js").glob("*.js"))
+
+    assert scripts
+    assert [path.name for path in scripts if sink in path.read_text(encoding="utf-8")] == []
+
+
+def test_page_names_no_other_machine() -> None:
+    """The only addresses in the page's files are the SVG namespace and none that a browser would fetch."""
+    found = {
+        address
+        for path in page_files.PAGE_FOLDER.rglob("*")
+        if path.is_file()
+        for address in re.findall(r"https?://[\w.]+", path.read_text(encoding="utf-8"))
+    }
+
+    assert found <= {"http://www.w3.org"}

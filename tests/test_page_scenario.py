@@ -442,3 +442,18 @@ async def test_draft_belongs_to_the_person_and_the_channel(stage: Stage) -> None
     await page.get_by_label("Acting as").select_option("UADA")
 
     await expect(field).to_have_value("half a thought")
+
+
+async def test_tab_walks_through_the_whole_page(stage: Stage) -> None:
+    """No place keeps the keyboard: sidebar, messages and field are all passed, and the round starts again."""
+    _, _, page = stage
+    await page.evaluate("document.activeElement.blur()")
+    where = "(document.activeElement.closest('nav, aside, #channel, .composer, .banner, .skip') ?? document.body)"
+
+    places = []
+    for _ in range(40):
+        await page.keyboard.press("Tab")
+        places.append(await page.evaluate(f"{where}.className || {where}.id"))
+
+    assert {"skip", "sidebar", "scroller", "composer"} <= set(places)
+    assert places.count("composer") < 10

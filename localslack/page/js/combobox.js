@@ -167,18 +167,24 @@ class Combobox {
     const handled = {
       ArrowDown: () => (this.isOpen ? this.activate(Math.min(this.active + 1, last)) : this.open("")),
       ArrowUp: () => (this.isOpen ? this.activate(Math.max(this.active - 1, 0)) : this.open("")),
-      Enter: () => this.isOpen && this.choices[this.active] && this.choose(this.choices[this.active]),
+      Enter: () => this.onEnter(),
       Escape: () => this.isOpen && this.close(),
       Backspace: () => this.removeLast(),
     }[event.key];
     if (!handled) return;
     const wasOpen = this.isOpen;
     handled();
-    if (event.key.startsWith("Arrow") || (wasOpen && event.key !== "Backspace")) {
+    // Enter must not submit the form around it, not even where it only opens the list.
+    if (event.key === "Enter" || event.key.startsWith("Arrow") || (wasOpen && event.key !== "Backspace")) {
       event.preventDefault();
       // An Escape that closes the list must not close the dialog around it.
       event.stopPropagation();
     }
+  }
+
+  onEnter() {
+    if (!this.isOpen) this.open("");
+    else if (this.choices[this.active]) this.choose(this.choices[this.active]);
   }
 
   removeLast() {

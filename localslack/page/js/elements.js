@@ -211,7 +211,6 @@ function optionGroup(element, place, surface, type) {
 /** How each kind of select finds its choices and names its state. */
 const SELECTS = {
   static: { one: "selected_option", many: "selected_options", initial: "option", choices: optionChoices },
-  external: { one: "selected_option", many: "selected_options", initial: "option", choices: () => [] },
   users: { one: "selected_user", many: "selected_users", initial: "user", choices: userChoices },
   channels: { one: "selected_channel", many: "selected_channels", initial: "channel", choices: channelChoices },
   conversations: { one: "selected_conversation", many: "selected_conversations", initial: "conversation", choices: channelChoices },

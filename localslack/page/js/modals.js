@@ -121,6 +121,7 @@ export class Modals {
   async submit(event) {
     event.preventDefault();
     const view = this.top;
+    if (!view.submit) return;
     const values = this.values.get(view.id);
     const missing = missingEntries(view.blocks, values);
     this.errors.set(view.id, missing);
