@@ -62,6 +62,7 @@ from retrieval.models import (
 from retrieval.names import read_names
 from retrieval.passages import Passage, Segment, make_passage
 from retrieval.publication import ArtifactEntry, list_artifacts, publish, rollback
+from retrieval.retention import Pruned, Retention, prune
 from retrieval.search import search_slack
 from retrieval.store import ArtifactStore, RefreshOutcome
 from retrieval.visibility import Visibility
@@ -106,6 +107,7 @@ __all__ = [
     "NotFoundError",
     "ParsedQuery",
     "Passage",
+    "Pruned",
     "QueryClass",
     "QueryEmbedder",
     "QuerySyntaxError",
@@ -113,6 +115,7 @@ __all__ = [
     "RefreshOutcome",
     "RequestError",
     "ResultPage",
+    "Retention",
     "RetrievalError",
     "Retriever",
     "Scope",
@@ -133,6 +136,7 @@ __all__ = [
     "make_passage",
     "parse_instant",
     "parse_query",
+    "prune",
     "publish",
     "read_names",
     "rollback",

@@ -20,6 +20,7 @@ from retrieval.errors import (
     ArtifactReadError,
     ArtifactReplacedError,
 )
+from retrieval.locking import ReadMark
 from retrieval.models import ArtifactInfo, EmbeddingSpec
 from retrieval.resident import NOT_LOADED, Residency, load_resident
 
@@ -61,10 +62,16 @@ class Artifact:
             ArtifactInvalidError: It is not a DuckDB file, or not an artifact of a known schema version.
         """
         self._path = _resolved(path)
-        self._identity = _file_identity(self._path)
+        # Nobody cleans the file away while the mark is there, in whatever process.
+        self._mark = ReadMark(self._path)
         self._lock = threading.Lock()
-        with _open_name(self._path, self._identity) as name:
-            self._connection: DuckDBPyConnection | None = _connect(name, memory_mb=memory_mb)
+        try:
+            self._identity = _file_identity(self._path)
+            with _open_name(self._path, self._identity) as name:
+                self._connection: DuckDBPyConnection | None = _connect(name, memory_mb=memory_mb)
+        except BaseException:
+            self._mark.release()
+            raise
         _remember(self._path, self._identity)
         try:
             with self.cursor() as cursor:
@@ -157,6 +164,7 @@ class Artifact:
         if connection is not None:
             connection.close()
             _forget(self._path, self._identity)
+            self._mark.release()
 
 
 _Identity = tuple[int, int, int]

@@ -3,18 +3,21 @@
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from retrieval.errors import ArtifactError, ArtifactInvalidError, ArtifactMissingError
+from retrieval.locking import publisher_lock, unread
 from retrieval.manifest import Manifest, manifest_path, read_manifest
 from retrieval.models import ArtifactInfo
+from retrieval.refusal import Refusal, read_refusal, refusal_path
 from retrieval.store import CURRENT_NAME
 from retrieval.validation import validate_file
 
 ARTIFACT_PATTERN: Final = "search-*.duckdb"
+PUBLISHER_TEMPORARIES: Final = (".publishing-*", ".pointing-*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +30,8 @@ class ArtifactEntry:
         size_bytes: Of the file.
         current: Whether `current.duckdb` names it.
         problem: Why it could not be published as it stands; only its manifest was read for this.
+        leased: Whether a process of this machine has it open, or the file system cannot tell.
+        refusal: Why it was kept and not published; None where nobody refused it.
     """
 
     path: Path
@@ -34,6 +39,17 @@ class ArtifactEntry:
     size_bytes: int
     current: bool
     problem: str | None
+    leased: bool = False
+    refusal: Refusal | None = None
+
+    @property
+    def built_at(self) -> datetime | None:
+        """When it was built; None where its manifest does not say it in ISO 8601, UTC unless it names a zone."""
+        try:
+            moment = datetime.fromisoformat(self.manifest.built_at if self.manifest is not None else "")
+        except ValueError:
+            return None
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def publish(folder: Path, artifact: Path) -> ArtifactInfo:
@@ -45,8 +61,15 @@ def publish(folder: Path, artifact: Path) -> ArtifactInfo:
     Raises:
         ArtifactMissingError: There is no such file, or it has no manifest.
         ArtifactInvalidError: A check failed; the current artifact stays.
-        OSError: The folder cannot be written.
+        ArtifactError: The folder cannot be written, or somebody else publishes there for minutes.
+        OSError: The disk is full.
     """
+    with publisher_lock(folder):
+        clear_publisher_temporaries(folder)
+        return _publish(folder, artifact)
+
+
+def _publish(folder: Path, artifact: Path) -> ArtifactInfo:
     source = artifact.resolve()
     manifest = read_manifest(source)
     info = validate_file(source, manifest=manifest)
@@ -54,6 +77,8 @@ def publish(folder: Path, artifact: Path) -> ArtifactInfo:
     _sync(target)
     _sync(manifest_path(target))
     _point(folder, target.name)
+    # Whoever publishes it by hand has decided.
+    refusal_path(target).unlink(missing_ok=True)
     return info
 
 
@@ -62,7 +87,7 @@ def rollback(folder: Path, build_id: str | None = None) -> ArtifactInfo:
 
     Args:
         folder: The folder of artifacts.
-        build_id: Which one; where None, the newest valid one built before the current.
+        build_id: Which one; where None, the newest valid one built before the current that no gate refused.
 
     Raises:
         ArtifactMissingError: There is no such artifact, or none before the current one.
@@ -76,6 +101,8 @@ def rollback(folder: Path, build_id: str | None = None) -> ArtifactInfo:
         return publish(folder, named[0].path)
     position = next((index for index, entry in enumerate(entries) if entry.current), -1)
     for entry in entries[position + 1 :]:
+        if entry.refusal is not None:
+            continue
         try:
             return publish(folder, entry.path)
         except ArtifactError:
@@ -92,7 +119,8 @@ def list_artifacts(folder: Path) -> tuple[ArtifactEntry, ...]:
     if not folder.is_dir():
         raise ArtifactMissingError(f"There is no folder {folder}.")
     current = current_path(folder)
-    entries = [_entry(path, current) for path in sorted(folder.glob(ARTIFACT_PATTERN), reverse=True)]
+    found = (_entry(path, current) for path in sorted(folder.glob(ARTIFACT_PATTERN), reverse=True))
+    entries = [entry for entry in found if entry is not None]
     return tuple(sorted(entries, key=lambda entry: entry.manifest.built_at if entry.manifest else "", reverse=True))
 
 
@@ -104,19 +132,28 @@ def current_path(folder: Path) -> Path | None:
         return None
 
 
-def _entry(path: Path, current: Path | None) -> ArtifactEntry:
+def _entry(path: Path, current: Path | None) -> ArtifactEntry | None:
+    """Return what is known of one file, None where it went meanwhile."""
     manifest: Manifest | None = None
     problem: str | None = None
     try:
         manifest = read_manifest(path)
     except (ArtifactInvalidError, ArtifactMissingError) as error:
         problem = str(error)
+    try:
+        size = path.stat().st_size
+        with unread(path) as free:
+            leased = not free
+    except OSError:
+        return None
     return ArtifactEntry(
         path=path,
         manifest=manifest,
-        size_bytes=path.stat().st_size,
+        size_bytes=size,
         current=current is not None and path.resolve() == current,
         problem=problem,
+        leased=leased,
+        refusal=read_refusal(path),
     )
 
 
@@ -157,7 +194,9 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def temporary_files(folder: Path) -> Iterator[Path]:
-    """Yield what an interrupted build or publish left in *folder*."""
-    for pattern in (".building-*", ".publishing-*", ".pointing-*", ".open-*"):
-        yield from folder.glob(pattern)
+def clear_publisher_temporaries(folder: Path) -> tuple[Path, ...]:
+    """Remove what an interrupted publisher left in *folder*; only for who holds the publisher's lock."""
+    left = tuple(path for pattern in PUBLISHER_TEMPORARIES for path in sorted(folder.glob(pattern)))
+    for path in left:
+        path.unlink(missing_ok=True)
+    return left

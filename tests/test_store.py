@@ -225,7 +225,7 @@ def test_publish_copies_validates_and_points(tmp_path: Path) -> None:
     assert info.artifact_id == FIRST
     assert (folder / "current.duckdb").readlink() == Path(source.name)
     assert [entry.current for entry in list_artifacts(folder)] == [True]
-    assert not list(folder.glob(".*"))
+    assert [path.name for path in folder.glob(".*")] == [".publisher.lock"]
 
 
 def test_publish_of_a_damaged_artifact_leaves_the_current_one(folder: Path) -> None:

@@ -117,8 +117,10 @@ def artifacts(*, artifacts: Path | None, as_json: bool) -> None:
 
 def _state(entry: ArtifactEntry) -> str:
     if entry.problem:
-        return entry.problem
-    return "current" if entry.current else "kept"
+        return f"invalid: {entry.problem}"
+    if entry.refusal is not None and not entry.current:
+        return f"not published: {' '.join(entry.refusal.reasons)}"
+    return ("current" if entry.current else "kept") + (", in use" if entry.leased else "")
 
 
 def _entry_json(entry: ArtifactEntry) -> dict[str, object]:
@@ -133,6 +135,8 @@ def _entry_json(entry: ArtifactEntry) -> dict[str, object]:
         "size_bytes": entry.size_bytes,
         "current": entry.current,
         "problem": entry.problem,
+        "leased": entry.leased,
+        "not_published": list(entry.refusal.reasons) if entry.refusal is not None else [],
     }
 
 

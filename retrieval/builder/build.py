@@ -1,11 +1,10 @@
 """From sources to one artifact: the order of the steps, their times, and the lock that keeps builds apart."""
 
-import fcntl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
@@ -20,12 +19,16 @@ from retrieval.builder.report import BuildReport, Ledger, Unreadable
 from retrieval.builder.source import Attachment, Source
 from retrieval.builder.vectors import NO_GENERATION, VectorCache, embed_texts, generation_id, missing_texts, text_digest
 from retrieval.builder.workspace import Workspace, WorkspaceIdentity, resolve_workspace
-from retrieval.builder.writer import ArtifactWriter, Placed, clear_temporary
+from retrieval.builder.writer import ArtifactWriter, Placed
 from retrieval.embedding import DocumentEmbedder, with_probe
 from retrieval.errors import ArtifactError, SourceError
+from retrieval.locking import builder_lock
+from retrieval.publication import list_artifacts
+from retrieval.temporaries import clear_builder_temporaries
 
-LOCK_NAME: Final = ".builder.lock"
 _PORTION: Final = 4096
+# Less than this is a clock being corrected.
+_CLOCK_TOLERANCE: Final = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +77,14 @@ def build_artifact(
     Raises:
         SourceError: A source cannot be read, is unsafe, or holds no message.
         EmbeddingError: The model is away or gives nonsense; what it gave before is kept for the next build.
-        ArtifactError: The destination cannot be written, is in use by another build, or the result fails a check.
+        ArtifactError: The destination cannot be written, is in use by another build, holds an artifact of the
+            future, or the result fails a check.
     """
     if not sources:
         raise SourceError("No source is named.")
-    with _exclusive(destination):
-        clear_temporary(destination)
+    with builder_lock(destination):
+        clear_builder_temporaries(destination)
+        _check_clock(destination, clock().astimezone(UTC))
         build = _Build(destination, progress or SilentProgress())
         with ArtifactWriter(destination) as writer:
             space = build.read(sources, workspace, files, writer)
@@ -222,24 +227,18 @@ class _Build:
         )
 
 
-@contextmanager
-def _exclusive(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock: one builder at a time, and nobody clears another's temporary files.
+def _check_clock(folder: Path, now: datetime) -> None:
+    """Refuse to build in the past: which artifact is the newest, and what a rollback goes to, is told by time.
 
     Raises:
-        ArtifactError: The folder cannot be used, or another build holds it.
+        ArtifactError: The folder holds an artifact that is built later than now.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / LOCK_NAME).open("a")
-    except OSError as error:
-        raise ArtifactError(f"The folder {folder} cannot be written: {error.strerror}.") from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ArtifactError(f"Another build is running in {folder}.") from error
-        yield
+    newest = max((built for entry in list_artifacts(folder) if (built := entry.built_at) is not None), default=now)
+    if newest - now > _CLOCK_TOLERANCE:
+        raise ArtifactError(
+            f"The clock says {now:%Y-%m-%d %H:%M} UTC, and {folder} holds an artifact that was built at "
+            f"{newest:%Y-%m-%d %H:%M} UTC: set the clock right, or take that artifact away."
+        )
 
 
 def _code_version() -> str:

@@ -3,7 +3,6 @@
 import json
 import os
 import secrets
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -26,9 +25,9 @@ from retrieval.errors import ArtifactError
 from retrieval.fts import config_json, create_index, create_postings, load_fts
 from retrieval.manifest import Manifest, manifest_path
 from retrieval.models import DocumentKind, EmbeddingSpec
+from retrieval.temporaries import BUILDER_PREFIX, clear_builder_temporaries
 from retrieval.validation import validate_file
 
-TEMPORARY_PREFIX: Final = ".building-"
 MEMORY_LIMIT: Final = "1GB"
 THREADS: Final = 2
 
@@ -71,7 +70,7 @@ class ArtifactWriter:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._stem = folder / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+        self._stem = folder / f"{BUILDER_PREFIX}{secrets.token_hex(8)}"
         self._path = self._stem.with_suffix(".duckdb")
         self._generation = ""
         with _readable_errors():
@@ -98,7 +97,7 @@ class ArtifactWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._connection.close()
-        clear_temporary(self._folder, f"{self._stem.name}*")
+        clear_builder_temporaries(self._folder, f"{self._stem.name}*")
 
     def add_documents(self, rows: Sequence[DocumentRow]) -> None:
         """Add documents; ids must be new."""
@@ -282,15 +281,6 @@ class ArtifactWriter:
             while _write_lines(path, records):
                 self._connection.execute(sql, [str(path)])
             path.unlink()
-
-
-def clear_temporary(folder: Path, pattern: str = f"{TEMPORARY_PREFIX}*") -> None:
-    """Remove what an interrupted build left in *folder*; only for who holds the folder's lock."""
-    for path in folder.glob(pattern):
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
 
 
 def _write_lines(path: Path, records: Iterator[Mapping[str, object]]) -> int:
