@@ -25,6 +25,8 @@ import { menuButton } from "./menu.js";
  * @property {boolean} required
  */
 
+const LONGEST_BUSY_MS = 8000;
+
 /** Element types that hold an entry. */
 const INPUTS = {
   plain_text_input: textInput,
@@ -67,15 +69,16 @@ export function image(element) {
 
 /** Send an action, after Slack's confirm question where the element has one. */
 async function send(element, action, surface) {
-  if (element.confirm && !(await confirmed(element.confirm, surface.ctx))) return false;
-  return surface.dispatch(action);
+  return (await isConfirmed(element, surface.ctx)) && surface.dispatch(action);
 }
 
-function confirmed(object, ctx) {
+async function isConfirmed(element, ctx) {
+  const { confirm } = element;
+  if (!confirm) return true;
   return askConfirmation({
-    title: textObject(object.title, ctx), text: textObject(object.text, ctx),
-    confirm: textObject(object.confirm, ctx), deny: textObject(object.deny, ctx),
-    danger: object.style === "danger",
+    title: textObject(confirm.title, ctx), text: textObject(confirm.text, ctx),
+    confirm: textObject(confirm.confirm, ctx), deny: textObject(confirm.deny, ctx),
+    danger: confirm.style === "danger",
   });
 }
 
@@ -88,13 +91,12 @@ function button(element, place, surface) {
   const action = { type: "button", block_id: place.blockId, action_id: element.action_id, value: element.value ?? null };
   const press = async (event) => {
     const node = event.currentTarget;
-    if (node.getAttribute("aria-busy") === "true") return;
-    const isLink = Boolean(safeUrl(element.url));
-    if (!isLink) node.setAttribute("aria-busy", "true");
-    const taken = await send(element, action, surface);
-    // A taken press stays busy until its message or view is drawn anew.
-    if (!taken) node.removeAttribute("aria-busy");
-    else setTimeout(() => node.removeAttribute("aria-busy"), 8000);
+    if (node.getAttribute("aria-busy") === "true" || !(await isConfirmed(element, surface.ctx))) return;
+    if (!safeUrl(element.url)) node.setAttribute("aria-busy", "true");
+    const taken = await surface.dispatch(action);
+    // A taken press stays busy until something comes of it, which may be never.
+    if (taken) setTimeout(() => node.removeAttribute("aria-busy"), LONGEST_BUSY_MS);
+    else node.removeAttribute("aria-busy");
   };
   const label = textObject(element.text, surface.ctx);
   if (safeUrl(element.url)) return anchor(element.url, [label, icon("external")], surface.ctx, { ...attributes, class: `${attributes.class} link`, onclick: press });
