@@ -13,16 +13,51 @@ RRF and its 60 are those of Cormack, Clarke and Büttcher (SIGIR 2009).
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from retrieval import schema
 from retrieval.lexical import QueryTerms
-from retrieval.models import Contribution, FusedCandidate, RankedList, Retriever
+from retrieval.models import Contribution, FusedCandidate, Fusion, RankedList, Retriever
 
 RRF_K: Final = 60
 
 Scores = Mapping[Retriever, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What the retrievers found for one query; every fusion works on this alone.
+
+    Attributes:
+        lists: At most one a retriever, those that did not answer left out.
+        scores: Every candidate's normalised scores by retriever; empty unless wanted for `linear`.
+        coverage: Share of the query's idf in BM25's best document, 0..1.
+        terms: The query's terms.
+        degraded: Whether the query's vector was missed.
+    """
+
+    lists: tuple[RankedList, ...]
+    scores: Scores
+    coverage: float
+    terms: QueryTerms
+    degraded: bool
+
+
+def fuse(fusion: Fusion, evidence: Evidence, weights: Mapping[Retriever, float]) -> tuple[FusedCandidate, ...]:
+    """Return all candidates of *evidence* in the order of one fusion, ties by document_id.
+
+    Args:
+        fusion: The way; `linear` needs the evidence's scores.
+        evidence: Lists and scores.
+        weights: By retriever; one that is missing or 0 does not take part.
+    """
+    if fusion is Fusion.LINEAR:
+        return linear_fusion(evidence.lists, evidence.scores, weights)
+    if fusion is Fusion.LINEAR_FIXED:
+        scaled = {one.retriever: scaled_by_range(one) for one in evidence.lists}
+        return linear_fusion(evidence.lists, scaled, weights)
+    return reciprocal_rank_fusion(evidence.lists, weights)
 
 
 def reciprocal_rank_fusion(
@@ -61,7 +96,8 @@ def linear_fusion(
     """Return the union of *lists* by descending sum of weight * score, ties by document_id.
 
     Args:
-        lists: Which documents are candidates, and the ranks that their contributions show.
+        lists: Which documents are candidates, and the ranks that their contributions show. The lists of retrievers
+            that do not take part are left aside.
         scores: Normalised scores by retriever and document; one that is missing counts as 0. They reach further
             than the lists: a candidate of one list has its scores by the other retrievers too.
         weights: By retriever; one that is missing or 0 does not take part.
@@ -70,14 +106,13 @@ def linear_fusion(
         Candidates whose contributions hold the normalised score; rank 0 where a document has a score but does
         not stand in that retriever's list.
     """
+    used = {retriever: weight for retriever in Retriever if (weight := weights.get(retriever, 0.0)) > 0}
+    lists = [ranked for ranked in lists if ranked.retriever in used]
     ranks = {ranked.retriever: {one.document_id: one.rank for one in ranked.candidates[::-1]} for ranked in lists}
     contributions: dict[str, list[Contribution]] = {
         one.document_id: [] for ranked in lists for one in ranked.candidates
     }
-    for retriever in Retriever:
-        weight = weights.get(retriever, 0.0)
-        if weight <= 0:
-            continue
+    for retriever, weight in used.items():
         for document_id, parts in contributions.items():
             score = scores.get(retriever, {}).get(document_id, 0.0)
             if score > 0:

@@ -12,7 +12,7 @@ from retrieval import notices
 from retrieval.analyzer import ANALYZER_VERSION, tokenize
 from retrieval.artifact import Artifact
 from retrieval.errors import ArtifactReadError, EmbeddingError
-from retrieval.fusion import fold_threads, linear_fusion, reachable_share, reciprocal_rank_fusion, scaled_by_range
+from retrieval.fusion import Evidence, Scores, fold_threads, fuse, reachable_share
 from retrieval.lexical import QueryTerms
 from retrieval.models import (
     Contribution,
@@ -111,20 +111,27 @@ class Ranker:
 
         The vector missing, or the keyword index failing, costs its list alone and is said in a warning.
         """
-        terms, lists, coverage = self._keyword_lists(fusion)
-        weights = list_weights(fusion, self._route.query_class, coverage, known_script=self._route.known_script)
-        vector, degraded = self._vector(embedding, weights)
-        if vector is not None:
-            lists.append(self._semantic_list(vector, _depth(fusion)))
-        present = {one.retriever for one in lists}
+        evidence = self.gather(embedding, fusion=fusion)
+        known_script = self._route.known_script
+        weights = list_weights(fusion, self._route.query_class, evidence.coverage, known_script=known_script)
+        present = {one.retriever for one in evidence.lists}
         used = {retriever: weight for retriever, weight in weights.items() if retriever in present}
         with self._stopwatch.stage("fusion"):
-            fused = self._fuse(fusion, lists, used, terms, vector)
+            fused = fuse(fusion, evidence, used)
             threads = self._reader.threads([one.document_id for one in fused])
             folded = fold_threads(fused, threads.get)
-        ranking = self._finish(folded, terms=terms)
+        ranking = self._finish(folded, terms=evidence.terms)
         named = {retriever.value: weight for retriever, weight in used.items()}
-        return replace(ranking, weights=named, degraded=degraded)
+        return replace(ranking, weights=named, degraded=evidence.degraded)
+
+    def gather(self, embedding: Embedding, *, fusion: Fusion) -> Evidence:
+        """Return what a fusion works on: `linear` takes the deepest lists, and scores beside them."""
+        terms, lists, coverage = self._keyword_lists(fusion)
+        vector, degraded = self._vector(embedding)
+        if vector is not None:
+            lists.append(self._semantic_list(vector, _depth(fusion)))
+        scores = self._normalised(lists, terms, vector) if fusion is Fusion.LINEAR else {}
+        return Evidence(lists=tuple(lists), scores=scores, coverage=coverage, terms=terms, degraded=degraded)
 
     def newest(self, *, limit: int) -> Ranking:
         """List what satisfies the filters by time, for a request without words."""
@@ -190,11 +197,9 @@ class Ranker:
             self._warnings.append(notices.ORPHANS)
         return ranked
 
-    def _vector(
-        self, embedding: Embedding, weights: Mapping[Retriever, float]
-    ) -> tuple[NDArray[np.float32] | None, bool]:
+    def _vector(self, embedding: Embedding) -> tuple[NDArray[np.float32] | None, bool]:
         """Return the query's vector, None where it takes no part, and whether it was missed."""
-        if Retriever.SEMANTIC not in weights:
+        if not self._route.known_script:
             self._warnings.append(notices.UNKNOWN_SCRIPT)
             return None, False
         if self._artifact.info.vector_count == 0:
@@ -207,23 +212,7 @@ class Ranker:
             self._warnings.append(notices.DEGRADED.format(reason=str(error).rstrip(".")))
             return None, True
 
-    def _fuse(
-        self,
-        fusion: Fusion,
-        lists: list[RankedList],
-        weights: Mapping[Retriever, float],
-        terms: QueryTerms,
-        vector: NDArray[np.float32] | None,
-    ) -> tuple[FusedCandidate, ...]:
-        if fusion is Fusion.LINEAR_FIXED:
-            return linear_fusion(lists, {one.retriever: scaled_by_range(one) for one in lists}, weights)
-        if fusion is Fusion.LINEAR:
-            return linear_fusion(lists, self._normalised(lists, terms, vector), weights)
-        return reciprocal_rank_fusion(lists, weights)
-
-    def _normalised(
-        self, lists: list[RankedList], terms: QueryTerms, vector: NDArray[np.float32] | None
-    ) -> dict[Retriever, Mapping[str, float]]:
+    def _normalised(self, lists: list[RankedList], terms: QueryTerms, vector: NDArray[np.float32] | None) -> Scores:
         """Return every candidate's scores by every retriever, for linear fusion."""
         ids = sorted({one.document_id for ranked in lists for one in ranked.candidates})
         own = reachable_share(self._reader.lexical_scores(ids), terms) if terms.tokens else {}
