@@ -161,18 +161,24 @@ class Archive:
                 _log.warning("embedder_missing", artifact_id=info.artifact_id, reason=type(exc).__name__)
             return None
 
-    def modes_of(self, info: ArtifactInfo) -> tuple[Mode, ...]:
-        """Return the modes that an artifact can be searched in here."""
-        return tuple(Mode) if self._embedder_for(info) is not None else (Mode.LEXICAL,)
+    def modes_now(self, info: ArtifactInfo) -> tuple[Mode, ...]:
+        """Return the modes that work now: asks the model for a vector; blocks, so not for the event loop."""
+        return tuple(Mode) if self._try_model(info, f"status {self._monotonic()}") else (Mode.LEXICAL,)
 
     def warm(self, info: ArtifactInfo) -> None:
         """Load the artifact's model before the first search needs it; blocks, so not for the event loop."""
+        self._try_model(info, "warm up")
+
+    def _try_model(self, info: ArtifactInfo, text: str) -> bool:
+        """Return whether the model gives a vector for a text that it was not asked for before."""
         if (embedder := self._embedder_for(info)) is None:
-            return
+            return False
         try:
-            embedder.embed_query("warm up")
+            embedder.embed_query(text)
         except EmbeddingError as exc:
             _log.warning("embedder_not_answering", reason=type(exc).__name__)
+            return False
+        return True
 
     async def _run(self, work: Callable[[Artifact], T], *, asker: str, deadline: float) -> T:
         def leased() -> T:

@@ -91,6 +91,7 @@ class ArtifactWatch:
         self._monotonic = monotonic
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="artifact-watch")
         self._running: Future[Outcome] | None = None
+        self._told: Future[Outcome] | None = None
         self._state = WatchState(checked_at=None, problem=None, info=None)
         self.scheduler = AsyncIOScheduler(timezone="UTC")
         self.scheduler.add_job(
@@ -126,15 +127,16 @@ class ArtifactWatch:
                 outcome = await asyncio.shield(asyncio.wrap_future(self._running))
         except TimeoutError:
             minutes = self._patience_seconds / 60
-            self._report(
-                f"Looking for a new archive has taken more than {minutes:g} minutes.", info=self._state.info
-            )
+            self._report(f"Looking for a new archive has taken more than {minutes:g} minutes.", info=self._state.info)
             return self._state
         except Exception as exc:  # noqa: BLE001 - the job must live on; what went wrong is logged and reported.
             _log.error("artifact_check_failed", exc_info=exc)
             self._report(f"Looking for a new archive failed: {type(exc).__name__}.", info=self._state.info)
             return self._state
-        self._take(outcome)
+        if self._told is not self._running:
+            # Two checks at once wait for the same look; what it found is told once.
+            self._told = self._running
+            self._take(outcome)
         return self._state
 
     def _take(self, outcome: Outcome) -> None:

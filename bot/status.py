@@ -16,11 +16,12 @@ async def status_view(services: Services, *, user_id: str) -> StatusView:
     size = None
     if info is not None and user_id in services.admins:
         size = await asyncio.to_thread(_size_of, info)
+    modes = await asyncio.to_thread(services.archive.modes_now, info) if info is not None else ()
     notices = (texts.NEW_ARCHIVE_REFUSED,) if state.problem is not None and info is not None else ()
     return StatusView(
         built_at_us=info.built_at_us if info is not None else None,
         now_us=int(services.clock() * 1_000_000),
-        modes=services.archive.modes_of(info) if info is not None else (),
+        modes=modes,
         size=size,
         notices=notices,
     )

@@ -131,6 +131,19 @@ async def test_a_look_that_hangs_is_reported_once_and_never_runs_twice_at_a_time
         assert reports.swaps == [INFO.artifact_id]
 
 
+async def test_two_checks_at_once_are_one_look_and_tell_once() -> None:
+    store = ScriptedStore(outcome(changed=True))
+    store.gate.clear()
+    with watching(store) as (watch, reports):
+        both = asyncio.gather(watch.check(), watch.check())
+        await asyncio.sleep(0.02)
+        store.gate.set()
+        await both
+
+        assert store.calls == 1
+        assert reports.swaps == [INFO.artifact_id]
+
+
 async def test_the_time_of_the_last_look_is_known() -> None:
     with watching(ScriptedStore(outcome())) as (watch, _):
         assert watch.state.checked_at is None

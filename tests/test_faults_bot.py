@@ -16,7 +16,7 @@ from bot import texts
 from bot.audit import read_audit
 from localslack.seen import SeenMessage
 from localslack.server import LocalSlack
-from retrieval import EmbedderFactory, publish
+from retrieval import EmbedderFactory, Mode, publish
 from retrieval.manifest import manifest_path
 from tests.bot_harness import (
     ADA,
@@ -98,8 +98,11 @@ async def test_semantic_mode_says_that_meaning_is_off_and_what_works(tmp_path: P
         endpoint.fault = Fault.STATUS_503
         async with running_bot(folder, embedding_url=endpoint.ollama_url) as office:
             answer = await office.ask("rate limit mode:semantic")
+            status = await office.ask("status")
 
             assert texts.MEANING_OFF in answer.plain_text
+            assert texts.mode_status(Mode.SEMANTIC, works=False) in status.plain_text
+            assert texts.mode_status(Mode.LEXICAL, works=True) in status.plain_text
 
 
 async def test_a_full_queue_says_so_and_everybody_is_answered(archive: Path) -> None:
