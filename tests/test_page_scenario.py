@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -457,3 +458,16 @@ async def test_tab_walks_through_the_whole_page(stage: Stage) -> None:
 
     assert {"skip", "sidebar", "scroller", "composer"} <= set(places)
     assert places.count("composer") < 10
+
+
+async def test_quick_change_of_channels_shows_the_last(stage: Stage) -> None:
+    """The answers for channels that were left meanwhile are dropped."""
+    slack, _, page = stage
+    await slack.person("UBEN").type("only in secret", channel="G1")
+
+    await page.evaluate(
+        "for (const id of ['C3', 'C4', 'G2', 'G1']) document.querySelector(`[data-channel=${id}]`).click()"
+    )
+
+    await expect(page.get_by_role("heading", level=1)).to_have_text("secret")
+    await expect(page.locator(".message")).to_have_text([re.compile("only in secret")])

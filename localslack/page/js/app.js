@@ -147,13 +147,24 @@ export class App {
     }
   }
 
+  /** Send what was typed; answers whether the field may forget it. */
   async say(text, threadTs, notices = this.notices) {
+    const channel = this.channelId;
+    const draftKey = this.draftKey;
     notices.clear();
     // What one says, and what is answered to it, is seen at the end of the channel.
     if (threadTs === null) await this.view.toEnd();
-    const sentence = await this.attempt("say", { channel: this.channelId, text, thread_ts: threadTs });
-    if (sentence) notices.show(sentence);
-    return sentence === null;
+    const sentence = await this.attempt("say", { channel, text, thread_ts: threadTs });
+    if (!sentence) return true;
+    notices.show(sentence);
+    if (this.draftKey === draftKey) return false;
+    // The person has gone elsewhere meanwhile: the text waits where it was typed.
+    this.drafts.set(draftKey, text);
+    return true;
+  }
+
+  get draftKey() {
+    return `${this.me} ${this.channelId}`;
   }
 
   globalShortcuts() {
@@ -220,13 +231,14 @@ export class App {
     this.notices.clear();
     this.toggleSidebar(false);
     await this.view.open(id, around);
+    if (this.channelId !== id) return;
     this.drawAll();
-    this.composer.text = this.drafts.get(`${this.me} ${id}`) ?? "";
+    this.composer.text = this.drafts.get(this.draftKey) ?? "";
     if (!matchMedia("(pointer: coarse)").matches) this.composer.focus();
   }
 
   keepDraft() {
-    if (this.channelId) this.drafts.set(`${this.me} ${this.channelId}`, this.composer.text);
+    if (this.channelId) this.drafts.set(this.draftKey, this.composer.text);
   }
 
   async openHome() {

@@ -37,6 +37,8 @@ export class ChannelView {
   async open(channelId, around) {
     this.channelId = channelId;
     await this.read(around);
+    // Another channel may have been opened before this one's answer came.
+    if (this.channelId !== channelId) return;
     this.list.reset();
     this.draw();
     this.list.scrollToEnd();
