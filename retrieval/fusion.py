@@ -14,13 +14,11 @@ RRF and its 60 are those of Cormack, Clarke and Büttcher (SIGIR 2009).
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from retrieval import schema
 from retrieval.lexical import QueryTerms
 from retrieval.models import Contribution, FusedCandidate, Fusion, RankedList, Retriever
-
-RRF_K: Final = 60
+from retrieval.weights import CONSTANTS
 
 Scores = Mapping[Retriever, Mapping[str, float]]
 
@@ -44,24 +42,27 @@ class Evidence:
     degraded: bool
 
 
-def fuse(fusion: Fusion, evidence: Evidence, weights: Mapping[Retriever, float]) -> tuple[FusedCandidate, ...]:
+def fuse(
+    fusion: Fusion, evidence: Evidence, weights: Mapping[Retriever, float], *, rrf_k: int = CONSTANTS.rrf_k
+) -> tuple[FusedCandidate, ...]:
     """Return all candidates of *evidence* in the order of one fusion, ties by document_id.
 
     Args:
         fusion: The way; `linear` needs the evidence's scores.
         evidence: Lists and scores.
         weights: By retriever; one that is missing or 0 does not take part.
+        rrf_k: The constant added to every rank, where fusion is by ranks.
     """
     if fusion is Fusion.LINEAR:
         return linear_fusion(evidence.lists, evidence.scores, weights)
     if fusion is Fusion.LINEAR_FIXED:
         scaled = {one.retriever: scaled_by_range(one) for one in evidence.lists}
         return linear_fusion(evidence.lists, scaled, weights)
-    return reciprocal_rank_fusion(evidence.lists, weights)
+    return reciprocal_rank_fusion(evidence.lists, weights, rrf_k=rrf_k)
 
 
 def reciprocal_rank_fusion(
-    lists: Sequence[RankedList], weights: Mapping[Retriever, float], *, rrf_k: int = RRF_K
+    lists: Sequence[RankedList], weights: Mapping[Retriever, float], *, rrf_k: int = CONSTANTS.rrf_k
 ) -> tuple[FusedCandidate, ...]:
     """Return the union of *lists* by descending score, ties by document_id.
 

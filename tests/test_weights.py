@@ -1,11 +1,12 @@
 """The weight of each list, by kind of fusion, class of query and coverage."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from retrieval.models import Fusion, QueryClass, Retriever
-from retrieval.weights import ADAPTED_LINEAR, ADAPTED_RRF, COVERAGE_MIDDLE, COVERAGE_WIDTH, Slope, list_weights
+from retrieval.weights import CONSTANTS, ClassWeights, Slope, list_weights, slope_weight
 
 ADAPTIVE = [Fusion.RRF, Fusion.LINEAR]
 
@@ -61,25 +62,33 @@ def test_plain_language_has_no_exact_list(fusion: Fusion) -> None:
 
 def test_verbatim_matches_stand_before_everything_else_in_linear_fusion() -> None:
     """The other addends' normalised scores are at most 1 each, so no sum of them reaches one verbatim match."""
-    table = ADAPTED_LINEAR[QueryClass.EXACT]
+    table = CONSTANTS.linear[QueryClass.EXACT]
     others = [max(slope.low, slope.high) for slope in (table.lexical, table.semantic, table.context)]
 
     assert math.fsum(others) < table.exact.low
 
 
-@pytest.mark.parametrize("table", [ADAPTED_RRF, ADAPTED_LINEAR])
-def test_every_class_has_weights_of_zero_or_more(table: dict[QueryClass, object]) -> None:
+@pytest.mark.parametrize("table", [CONSTANTS.rrf, CONSTANTS.linear])
+def test_every_class_has_weights_of_zero_or_more(table: dict[QueryClass, ClassWeights]) -> None:
     assert set(table) == set(QueryClass)
     for query_class in QueryClass:
         row = table[query_class]
-        for slope in (row.lexical, row.semantic, row.context, row.exact):  # type: ignore[attr-defined]
+        for slope in (row.lexical, row.semantic, row.context, row.exact):
             assert min(slope.low, slope.high) >= 0
 
 
 def test_a_slope_is_a_sigmoid_around_the_middle() -> None:
     slope = Slope(low=2.0, high=4.0)
+    middle, width = CONSTANTS.coverage_middle, CONSTANTS.coverage_width
 
-    assert slope.at(COVERAGE_MIDDLE) == 3.0
-    assert slope.at(COVERAGE_MIDDLE + COVERAGE_WIDTH) == pytest.approx(2.0 + 2.0 / (1.0 + math.exp(-1.0)))
-    assert slope.at(0.0) == pytest.approx(2.0, abs=1e-4)
-    assert slope.at(1.0) == pytest.approx(4.0, abs=0.1)
+    assert slope_weight(slope, middle) == 3.0
+    assert slope_weight(slope, middle + width) == pytest.approx(2.0 + 2.0 / (1.0 + math.exp(-1.0)))
+    assert slope_weight(slope, 0.0) == pytest.approx(2.0, abs=1e-4)
+    assert slope_weight(slope, 1.0) == pytest.approx(4.0, abs=0.1)
+
+
+def test_other_constants_can_be_tried() -> None:
+    tried = replace(CONSTANTS, alpha=0.75)
+    mixture = list_weights(Fusion.LINEAR_FIXED, QueryClass.CONCEPTUAL, 0.5, known_script=True, constants=tried)
+
+    assert mixture == {Retriever.LEXICAL: 0.25, Retriever.SEMANTIC: 0.75}
