@@ -221,23 +221,52 @@ async def test_a_command_that_slack_delivers_twice_is_answered_once(office: Offi
 # The connection.
 
 
-@pytest.mark.parametrize("cut", ["refresh", "close", "fin", "rst"])
-async def test_after_a_cut_connection_the_next_command_is_answered(office: Office, cut: str) -> None:
-    await office.ask("rate limit")
-    if cut == "refresh":
-        await office.slack.disconnect("refresh_requested", close_after=0.1)
+@pytest.fixture
+async def quick(archive: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Office]:
+    """A bot that pings, and with that notices a cut connection, within half a second."""
+    monkeypatch.setattr("bot.connection.PING_SECONDS", 0.5)
+    async with running_bot(archive) as office:
+        yield office
+
+
+async def cut_connection(office: Office, kind: str) -> None:
+    """Cut every connection and wait until the bot is connected again."""
+    if kind in ("refresh", "close"):
+        if kind == "refresh":
+            await office.slack.disconnect("refresh_requested", close_after=0.1)
+        else:
+            await office.slack.close_frames()
         await asyncio.sleep(0.3)
-    elif cut == "close":
-        await office.slack.close_frames()
-        await asyncio.sleep(0.2)
     else:
-        (office.slack.fin if cut == "fin" else office.slack.rst)()
+        (office.slack.fin if kind == "fin" else office.slack.rst)()
         await eventually(lambda: office.slack.connections == 0)
     await office.slack.wait_connected(timeout=20)
 
-    answer = await office.ask("zebra paper")
 
-    assert "zebra" in answer.plain_text
+@pytest.mark.parametrize("kind", ["refresh", "close", "fin", "rst"])
+async def test_after_a_cut_connection_the_next_command_is_answered(quick: Office, kind: str) -> None:
+    await quick.ask("rate limit")
+    await cut_connection(quick, kind)
+
+    assert "zebra" in (await quick.ask("zebra paper")).plain_text
+
+
+async def test_it_comes_back_although_slack_refuses_a_new_connection_three_times(quick: Office) -> None:
+    quick.slack.fault("status_500", method="apps.connections.open", times=3)
+    await cut_connection(quick, "rst")
+
+    assert "zebra" in (await quick.ask("zebra paper")).plain_text
+    assert len(quick.slack.recorder.calls_to("apps.connections.open")) >= 5
+
+
+async def test_a_connection_that_answers_no_ping_is_left_for_another(quick: Office) -> None:
+    quick.slack.fault("pong_blackout", times=-1)
+    await eventually(lambda: len(quick.slack.recorder.calls_to("apps.connections.open")) > 1, seconds=20)
+    quick.slack.faults.clear()
+    await quick.slack.wait_connected(timeout=10)
+
+    await eventually(lambda: quick.bot.connection._handler is not None, seconds=5)
+    assert "zebra" in (await quick.ask("zebra paper")).plain_text
 
 
 async def test_a_search_under_way_survives_a_refresh(office: Office) -> None:

@@ -101,7 +101,7 @@ def _print_table(records: list[AuditRecord]) -> None:
             record.user_id or "",
             record.channel_id or "",
             " ".join(filter(None, (record.mode, record.route, "degraded" if record.degraded else None))),
-            "" if record.hits is None else f"{record.hits} from {(record.offset or 0) + 1}",
+            _hits(record),
             f"{record.timings_ms['total']:.0f}" if "total" in record.timings_ms else "",
             _shown(record.query or record.query_hash),
             _shown(record.reason),
@@ -110,6 +110,12 @@ def _print_table(records: list[AuditRecord]) -> None:
     if not console.is_terminal:
         console.width = _WIDTH_WITHOUT_TERMINAL
     console.print(table if records else "No entry fits.")
+
+
+def _hits(record: AuditRecord) -> str:
+    if not record.hits:
+        return "" if record.hits is None else "0"
+    return f"{record.hits} from {(record.offset or 0) + 1}"
 
 
 def _shown(text: str | None) -> str:
