@@ -1,11 +1,11 @@
 """How good the ranked lists are on judged queries: runs, measures, segments and intervals.
 
-A run holds what a search would show, first page of 50. A returned message counts for its thread's root where the
+A run holds the first 50 that a search would show. A returned message counts for its thread's root where the
 root is what was judged; judged messages of one thread are one answer, found once, because hybrid search shows a
 thread once. So every mode is measured on the same answers (docs/evaluation.md).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,40 +15,19 @@ from numpy.typing import NDArray
 from retrieval import schema
 from retrieval.artifact import Artifact
 from retrieval.embedding import QueryEmbedder
-from retrieval.errors import JudgementError, QueryTextError
+from retrieval.errors import JudgementError
 from retrieval.judgements import JudgedQuery, Qrels, Run
-from retrieval.models import Fusion, Hit, Mode, SearchRequest
 from retrieval.routing import main_script, route_query
-from retrieval.search import MAX_LIMIT, search_slack
-from retrieval.visibility import Visibility
+from retrieval.trials import Trial, Way, gather_trial, rank_trial
 
 MEASURES: Final = ("nDCG@10", "MRR@10", "Recall@20", "Success@5")
+RUN_DEPTH: Final = 50
 RESAMPLES: Final = 2000
 _SEED: Final = 20261130
 
 PerQuery = Mapping[str, Mapping[str, float]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranker:
-    """One way to rank that is measured.
-
-    Attributes:
-        name: What the table calls it.
-        mode: The search's mode.
-        fusion: The search's fusion; matters in hybrid mode alone.
-    """
-
-    name: str
-    mode: Mode
-    fusion: Fusion = Fusion.RRF
-
-
-RANKERS: Final = (
-    Ranker(name="lexical", mode=Mode.LEXICAL),
-    Ranker(name="semantic", mode=Mode.SEMANTIC),
-    *(Ranker(name=fusion.value, mode=Mode.HYBRID, fusion=fusion) for fusion in Fusion),
-)
 SINGLE_MODES: Final = ("lexical", "semantic")
 
 
@@ -104,23 +83,27 @@ class Judgements:
         self._excluded = {query.qid: self._thread_named(query.exclude_thread_of, ids) for query in self.queries}
         self.qrels: Qrels = graded
 
-    def ranked_answers(self, qid: str, hits: Sequence[Hit]) -> tuple[str, ...]:
-        """Return what *hits* are in the terms of the judgements, best first, each name once.
+    def ranked_answers(self, qid: str, document_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return what ranked documents are in the terms of the judgements, best first, each name once.
 
         A hit that answers with what an earlier one already answered keeps its place under a name of its own.
         """
         names: dict[str, None] = {}
-        for hit in hits:
-            document_id = hit.document.document_id
+        for document_id in document_ids:
             thread = self._threads.get(document_id, document_id)
-            if self._excluded[qid] is not None and thread == self._excluded[qid]:
-                continue
             answers = self._answers[qid]
             name = answers.get(document_id) or answers.get(thread) or self._keys.get(document_id, document_id)
             while name in names:
                 name += "#again"
             names[name] = None
         return tuple(names)
+
+    def excluded_documents(self, qid: str) -> frozenset[str]:
+        """Return the documents of the thread that a query was asked in, which may not answer it."""
+        thread = self._excluded[qid]
+        if thread is None:
+            return frozenset()
+        return frozenset({thread, *(one for one, root in self._threads.items() if root == thread)})
 
     def _answers_of(self, judged: Mapping[str, int], ids: Mapping[str, str]) -> tuple[dict[str, str], dict[str, int]]:
         """Return the answer's name by document id, and its best grade by name; a thread's first document names it."""
@@ -142,25 +125,27 @@ class Judgements:
         return self._threads.get(document_id, document_id)
 
 
-def run_queries(artifact: Artifact, judgements: Judgements, ranker: Ranker, *, embedder: QueryEmbedder | None) -> Run:
-    """Return the first page of 50 for every judged query, in the terms of the judgements.
+def gather_trials(
+    artifact: Artifact, judgements: Judgements, *, embedder: QueryEmbedder | None
+) -> Iterator[tuple[str, Trial]]:
+    """Yield each judged query's qid and evidence, in order.
+
+    The thread that a query was asked in is hidden from it, as it was not there yet.
 
     Raises:
-        EmbeddingError: Semantic mode without a model.
         ArtifactReadError: DuckDB failed.
     """
-    run: dict[str, tuple[str, ...]] = {}
     for query in judgements.queries:
-        request = SearchRequest(text=query.text, mode=ranker.mode, limit=MAX_LIMIT)
-        try:
-            page = search_slack(
-                artifact, request, visibility=Visibility.everything(), embedder=embedder, fusion=ranker.fusion
-            )
-        except QueryTextError:
-            run[query.qid] = ()
-            continue
-        run[query.qid] = judgements.ranked_answers(query.qid, page.hits)
-    return run
+        hidden = judgements.excluded_documents(query.qid)
+        yield query.qid, gather_trial(artifact, query.text, embedder=embedder, hidden=hidden)
+
+
+def make_run(judgements: Judgements, trials: Mapping[str, Trial], way: Way) -> Run:
+    """Return the first 50 of every judged query in the terms of the judgements."""
+    return {
+        query.qid: judgements.ranked_answers(query.qid, rank_trial(trials[query.qid], way, limit=RUN_DEPTH))
+        for query in judgements.queries
+    }
 
 
 def score_run(run: Run, qrels: Qrels) -> PerQuery:
