@@ -21,6 +21,7 @@ class Shortcut:
     callback_id: str
     name: str
     kind: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ class AppManifest:
     bot_name: str
     commands: Mapping[str, bool]
     command_hints: Mapping[str, str]
+    command_descriptions: Mapping[str, str]
     shortcuts: tuple[Shortcut, ...]
     events: frozenset[str]
     bot_scopes: frozenset[str]
@@ -118,6 +120,7 @@ class _ShortcutIn(_In):
     callback_id: str
     name: str
     type: str
+    description: str = ""
 
 
 class _FeaturesIn(_In):
@@ -159,12 +162,16 @@ class _ManifestIn(_In):
 def _read(read: _ManifestIn) -> AppManifest:
     features = read.features
     name = read.display_information.name
-    shortcuts = (Shortcut(callback_id=s.callback_id, name=s.name, kind=s.type) for s in features.shortcuts)
+    shortcuts = (
+        Shortcut(callback_id=one.callback_id, name=one.name, kind=one.type, description=one.description)
+        for one in features.shortcuts
+    )
     return AppManifest(
         name=name,
         bot_name=features.bot_user.display_name if features.bot_user else name.lower(),
         commands={command.command: command.should_escape for command in features.slash_commands},
         command_hints={command.command: command.usage_hint for command in features.slash_commands},
+        command_descriptions={command.command: command.description for command in features.slash_commands},
         shortcuts=tuple(shortcuts),
         events=frozenset(read.settings.event_subscriptions.bot_events),
         bot_scopes=frozenset(read.oauth_config.scopes.bot),

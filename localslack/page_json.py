@@ -40,7 +40,7 @@ def app_json(manifest: AppManifest, *, bot_user_id: str) -> JsonObject:
         "bot_user_id": bot_user_id,
         "has_home": manifest.home_tab,
         "commands": [
-            {"command": command, "description": f"Command of {manifest.name}", "usage_hint": hint}
+            {"command": command, "description": manifest.command_descriptions[command], "usage_hint": hint}
             for command, hint in manifest.command_hints.items()
         ],
         "shortcuts": [
@@ -48,7 +48,7 @@ def app_json(manifest: AppManifest, *, bot_user_id: str) -> JsonObject:
                 "callback_id": shortcut.callback_id,
                 "name": shortcut.name,
                 "type": shortcut.kind,
-                "description": f"Shortcut of {manifest.name}",
+                "description": shortcut.description,
             }
             for shortcut in manifest.shortcuts
         ],
