@@ -248,8 +248,9 @@ def _build_app(client: AsyncWebClient, identity: Identity, services: Services) -
 
 
 def _is_worth_logging(record: logging.LogRecord) -> bool:
-    # Bolt warns of the very thing that is done on purpose here.
-    return "will be ignored" not in record.getMessage()
+    # Bolt warns of the very things that are done on purpose here.
+    message = record.getMessage()
+    return "will be ignored" not in message and "will be unused" not in message
 
 
 def _notices(services: Services) -> tuple[str, ...]:

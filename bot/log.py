@@ -14,7 +14,9 @@ EventDict: TypeAlias = MutableMapping[str, Any]
 
 _SECRETS: Final = re.compile(r"\b(xox[a-z]|xapp)-[\w.-]+|(?<=ticket=)[^&\s'\"]+", re.IGNORECASE)
 # Libraries whose debug lines hold whole payloads, and with them what people typed.
-_TALKATIVE: Final = ("slack_bolt", "slack_sdk", "aiohttp", "apscheduler", "asyncio", "httpx", "httpcore")
+_TALKATIVE: Final = ("slack_bolt", "slack_sdk", "aiohttp", "asyncio", "httpx", "httpcore")
+# Libraries that report every step of what the bot reports itself.
+_CHATTY: Final = ("apscheduler",)
 _FRAMES: Final = 12
 
 
@@ -42,6 +44,8 @@ def configure_logging(*, level: str, stream: TextIO | None = None) -> None:
     root.setLevel(level)
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(max(logging.INFO, logging.getLevelNamesMapping()[level]))
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
     logging.captureWarnings(capture=True)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
