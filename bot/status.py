@@ -1,12 +1,14 @@
-"""What `status` tells: the archive's age and what works; sizes for admins only."""
+"""What `status` tells: the archive's age and what works; sizes and the indexer's troubles for admins only."""
 
 import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bot import texts
 from bot.services import Services
 from bot.status_blocks import ArchiveSize, StatusView
 from retrieval import ArtifactInfo
+from retrieval.build_status import indexer_runs, read_status, status_problem
 
 
 async def status_view(services: Services, *, user_id: str) -> StatusView:
@@ -17,7 +19,9 @@ async def status_view(services: Services, *, user_id: str) -> StatusView:
     if info is not None and user_id in services.admins:
         size = await asyncio.to_thread(_size_of, info)
     modes = await asyncio.to_thread(services.archive.modes_now, info) if info is not None else ()
-    notices = (texts.NEW_ARCHIVE_REFUSED,) if state.problem is not None and info is not None else ()
+    notices: tuple[str, ...] = (texts.NEW_ARCHIVE_REFUSED,) if state.problem is not None and info is not None else ()
+    if info is not None and user_id in services.admins:
+        notices += await asyncio.to_thread(_indexer_notices, info, services.clock())
     return StatusView(
         built_at_us=info.built_at_us if info is not None else None,
         now_us=int(services.clock() * 1_000_000),
@@ -25,6 +29,16 @@ async def status_view(services: Services, *, user_id: str) -> StatusView:
         size=size,
         notices=notices,
     )
+
+
+def _indexer_notices(info: ArtifactInfo, now_s: float) -> tuple[str, ...]:
+    """Return what is wrong with the indexer of the archive's folder; nothing where none works there."""
+    folder = Path(info.path).parent
+    status = read_status(folder)
+    if status is None:
+        return ()
+    problem = status_problem(status, running=indexer_runs(folder), now=datetime.fromtimestamp(now_s, UTC))
+    return (problem,) if problem is not None else ()
 
 
 def _size_of(info: ArtifactInfo) -> ArchiveSize:

@@ -15,8 +15,8 @@ FORBIDDEN = {
 }
 # Where DuckDB is opened, built, verified against or looked at.
 DUCKDB = ("retrieval/artifact.py", "retrieval/builder/", "retrieval/verification.py", "retrieval/diagnosis.py")
-HTTPX = ("retrieval/endpoint.py", "retrieval/endpoint_address.py")
-BUILDER = ("retrieval/builder/", "bot/cli/archive.py", "bot/demo.py")
+HTTPX = ("retrieval/endpoint.py", "retrieval/endpoint_address.py", "retrieval/remote.py")
+BUILDER = ("retrieval/builder/", "bot/cli/archive.py", "bot/cli/index.py", "bot/indexing.py", "bot/demo.py")
 LOCALSLACK = ("localslack/", "bot/demo", "bot/cli/serve.py")
 
 

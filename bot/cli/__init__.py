@@ -9,7 +9,9 @@ import click
 
 from bot.cli.archive import artifacts, build, publish, rollback
 from bot.cli.doctor import doctor
+from bot.cli.evaluate import evaluate
 from bot.cli.failures import SentenceGroup
+from bot.cli.index import index
 from bot.cli.logs import logs
 from bot.cli.search import message, search, thread
 from bot.cli.serve import demo, serve
@@ -26,5 +28,19 @@ def main() -> None:
     """
 
 
-for command in (build, publish, rollback, artifacts, search, message, thread, doctor, serve, demo, logs):
+for command in (
+    build,
+    publish,
+    rollback,
+    artifacts,
+    index,
+    search,
+    message,
+    thread,
+    evaluate,
+    doctor,
+    serve,
+    demo,
+    logs,
+):
     main.add_command(command)

@@ -8,10 +8,12 @@ from rich.table import Table
 
 from bot.cli.opening import artifacts_option, artifacts_path, json_option
 from bot.cli.output import ConsoleProgress, print_json, result_console, say
+from bot.embedders import embedder_factory
 from bot.settings import EngineSettings, load_settings
-from retrieval import ArtifactEntry, ArtifactInfo, EmbedderFactory, list_artifacts
+from retrieval import ArtifactEntry, ArtifactInfo, list_artifacts
 from retrieval import publish as publish_artifact
 from retrieval import rollback as rollback_artifact
+from retrieval.build_status import BuildStatus, indexer_runs, read_status, status_problem
 
 
 @click.command()
@@ -51,7 +53,7 @@ def build(
     from retrieval.builder import WorkspaceIdentity, build_artifact  # noqa: PLC0415
 
     settings = load_settings(EngineSettings)
-    factory = EmbedderFactory(settings.embedding_url, settings.embedding_model)
+    factory = embedder_factory(settings)
     result = build_artifact(
         list(sources),
         out,
@@ -97,8 +99,10 @@ def rollback(*, build_id: str | None, artifacts: Path | None) -> None:
 def artifacts(*, artifacts: Path | None, as_json: bool) -> None:
     """List the artifacts of a folder, newest first."""
     entries = list_artifacts(artifacts_path(artifacts))
+    status = read_status(artifacts_path(artifacts))
     if as_json:
-        print_json({"artifacts": [_entry_json(entry) for entry in entries]})
+        indexer = status.model_dump(mode="json") if status is not None else None
+        print_json({"artifacts": [_entry_json(entry) for entry in entries], "indexer": indexer})
         return
     table = Table("", "build", "built at", "documents", "vectors", "MiB", "state", box=None, pad_edge=False)
     for entry in entries:
@@ -113,6 +117,19 @@ def artifacts(*, artifacts: Path | None, as_json: bool) -> None:
             _state(entry),
         )
     result_console().print(table)
+    if status is not None:
+        say(_indexer_line(artifacts_path(artifacts), status))
+
+
+def _indexer_line(folder: Path, status: BuildStatus) -> str:
+    running = indexer_runs(folder)
+    problem = status_problem(status, running=running, now=datetime.now(UTC))
+    if problem is not None:
+        return problem
+    if running and status.building:
+        return f"A build has been running since {status.started_at}."
+    following = f"; the next begins at {status.next_at}" if running and status.next_at else ""
+    return f"The last build ended at {status.ended_at}{following}."
 
 
 def _state(entry: ArtifactEntry) -> str:

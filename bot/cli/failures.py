@@ -1,19 +1,12 @@
 """Failures as one sentence on stderr and exit code 1, without a traceback."""
 
-import errno
-from typing import Any, Final
+from typing import Any
 
 import click
 
+from bot.sentences import os_sentence
 from bot.settings import SettingsError
 from retrieval import RetrievalError
-
-_PLAIN: Final = {
-    errno.ENOSPC: "The disk is full",
-    errno.EROFS: "The file system is read-only",
-    errno.EACCES: "Permission is denied",
-    errno.ENOENT: "There is no such file or folder",
-}
 
 
 class SentenceGroup(click.Group):
@@ -28,10 +21,4 @@ class SentenceGroup(click.Group):
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            raise click.ClickException(_os_sentence(error)) from error
-
-
-def _os_sentence(error: OSError) -> str:
-    reason = _PLAIN.get(error.errno or 0, error.strerror or type(error).__name__)
-    place = f": {error.filename}" if error.filename else ""
-    return f"{reason}{place}."
+            raise click.ClickException(os_sentence(error)) from error
