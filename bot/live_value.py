@@ -1,10 +1,12 @@
 """A value that is asked for again after a while, or at once when an event says that it changed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 class LiveValue(Generic[T]):
@@ -66,6 +68,40 @@ class LiveValue(Generic[T]):
         finally:
             if self._loading is me:
                 self._loading = None
+
+
+class LiveValues(Generic[KeyT, T]):
+    """Live values by key, made when first asked for; the least recently asked for go first. For one event loop.
+
+    Args:
+        make: Makes the value of a key.
+        most: How many are kept.
+    """
+
+    def __init__(self, make: Callable[[KeyT], LiveValue[T]], *, most: int) -> None:
+        self._make = make
+        self._most = most
+        self._kept: OrderedDict[KeyT, LiveValue[T]] = OrderedDict()
+
+    def of(self, key: KeyT) -> LiveValue[T]:
+        """Return the live value of a key."""
+        if key not in self._kept:
+            self._kept[key] = self._make(key)
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return self._kept[key]
+
+    def drop(self, key: KeyT) -> None:
+        """Forget the value of a key."""
+        if (kept := self._kept.pop(key, None)) is not None:
+            kept.drop()
+
+    def drop_all(self) -> None:
+        """Forget every value."""
+        for kept in self._kept.values():
+            kept.drop()
+        self._kept.clear()
 
 
 def _look_at_error(task: asyncio.Task[T]) -> None:

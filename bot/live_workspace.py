@@ -1,13 +1,12 @@
-"""The workspace as Slack tells it now: one person, all people, the public channels; kept for five minutes."""
+"""The workspace as Slack tells it now: people, the public channels, where a person is in; kept for five minutes."""
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.live_value import LiveValue
+from bot.live_value import LiveValue, LiveValues
 from bot.web_api import PAGE_SIZE, ChannelRow, SlackUnavailableError, UserRow, WebAPI
 
 T = TypeVar("T")
@@ -36,7 +35,8 @@ class LiveWorkspace:
         self._monotonic = monotonic
         self._channels = self._value(self._load_channels)
         self._people = self._value(self._load_people)
-        self._persons: OrderedDict[str, LiveValue[UserRow]] = OrderedDict()
+        self._persons = LiveValues(self._person_value, most=_MAX_PEOPLE_KEPT)
+        self._memberships = LiveValues(self._membership_value, most=_MAX_PEOPLE_KEPT)
 
     async def public_channels(self, *, deadline: float) -> tuple[ChannelRow, ...]:
         """Return every channel that is public now, archived ones too.
@@ -60,24 +60,32 @@ class LiveWorkspace:
         Raises:
             SlackUnavailableError: Slack does not know the user, or did not answer in time.
         """
-        if user_id not in self._persons:
-            self._persons[user_id] = self._value(
-                lambda until: self._load_person(user_id, deadline=until), load_seconds=_CALL_SECONDS
-            )
-        self._persons.move_to_end(user_id)
-        while len(self._persons) > _MAX_PEOPLE_KEPT:
-            self._persons.popitem(last=False)
-        return await self._within(self._persons[user_id], "users.info", deadline=deadline)
+        return await self._within(self._persons.of(user_id), "users.info", deadline=deadline)
+
+    async def memberships(self, user_id: str, *, deadline: float) -> tuple[ChannelRow, ...]:
+        """Return the channels that a user is a member of now, archived ones too; no direct messages.
+
+        Public ones all, private ones only where the bot is a member as well: Slack tells of no others.
+
+        Raises:
+            SlackUnavailableError: Slack did not give the whole list in time.
+        """
+        return await self._within(self._memberships.of(user_id), "users.conversations", deadline=deadline)
 
     def drop_channels(self) -> None:
-        """Forget the channels: an event said that one changed."""
+        """Forget the channels and who is in them: an event said that one changed."""
         self._channels.drop()
+        self._memberships.drop_all()
+
+    def drop_memberships(self, user_id: str) -> None:
+        """Forget where one user is a member."""
+        self._memberships.drop(user_id)
 
     def drop_person(self, user_id: str) -> None:
         """Forget what is known of one user, and the list of all."""
         self._people.drop()
-        if (kept := self._persons.pop(user_id, None)) is not None:
-            kept.drop()
+        self._persons.drop(user_id)
+        self._memberships.drop(user_id)
 
     async def _load_channels(self, until: float) -> tuple[ChannelRow, ...]:
         rows: list[ChannelRow] = []
@@ -101,11 +109,33 @@ class LiveWorkspace:
             rows += [_read(UserRow, row, "users.list") for row in page.get("members") or ()]
         return tuple(rows)
 
+    async def _load_memberships(self, user_id: str, *, deadline: float) -> tuple[ChannelRow, ...]:
+        rows: list[ChannelRow] = []
+        async for page in self._web_api.pages(
+            "users.conversations",
+            lambda cursor: self._client.users_conversations(
+                user=user_id,
+                types="public_channel,private_channel",
+                exclude_archived=False,
+                limit=PAGE_SIZE,
+                cursor=cursor or None,
+            ),
+            deadline=deadline,
+        ):
+            rows += [_read(ChannelRow, row, "users.conversations") for row in page.get("channels") or ()]
+        return tuple(row for row in rows if not (row.is_im or row.is_mpim))
+
     async def _load_person(self, user_id: str, *, deadline: float) -> UserRow:
         answer = await self._web_api.read(
             "users.info", lambda: self._client.users_info(user=user_id), deadline=deadline
         )
         return _read(UserRow, answer.get("user"), "users.info")
+
+    def _person_value(self, user_id: str) -> LiveValue[UserRow]:
+        return self._value(lambda until: self._load_person(user_id, deadline=until), load_seconds=_CALL_SECONDS)
+
+    def _membership_value(self, user_id: str) -> LiveValue[tuple[ChannelRow, ...]]:
+        return self._value(lambda until: self._load_memberships(user_id, deadline=until), load_seconds=_CALL_SECONDS)
 
     def _value(self, load: Callable[[float], Awaitable[T]], *, load_seconds: float = _LIST_SECONDS) -> LiveValue[T]:
         return LiveValue(load, keep_seconds=KEEP_SECONDS, load_seconds=load_seconds, monotonic=self._monotonic)
