@@ -31,6 +31,7 @@ from retrieval.weights import CONSTANTS
 ALPHAS: Final = (0.2, 0.35, 0.5, 0.65, 0.8)
 RRF_KS: Final = (10, 30, 60, 100)
 DEPTHS: Final = (50, 100, 300)
+TABLE_WIDTH: Final = 130
 
 
 @click.command(name="eval")
@@ -43,6 +44,7 @@ DEPTHS: Final = (50, 100, 300)
 @click.option("--write-runs", type=click.Path(path_type=Path), default=None, help="Folder for TREC runs.")
 @json_option
 def evaluate(
+    *,
     artifacts: Path | None,
     queries: Path,
     qrels: Path,
@@ -83,8 +85,11 @@ def evaluate(
     if as_json:
         print_json({"artifact_id": artifact_id, "segments": segments_json(scored, groups)})
         return
+    console = result_console()
+    # Figures that are folded cannot be read.
+    console.width = max(console.width, TABLE_WIDTH)
     for name, qids in groups.items():
-        result_console().print(segment_table(name, scored, qids))
+        console.print(segment_table(name, scored, qids))
     left_out = len(read_queries(queries)) - len(judgements.queries)
     if left_out:
         say(f"{left_out} queries without a judgement were left out.")
