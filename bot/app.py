@@ -18,6 +18,7 @@ from bot.archive import Archive
 from bot.artifact_watch import ArtifactWatch
 from bot.audit import AuditEntry, AuditEvent, AuditFile
 from bot.connection import SocketConnection
+from bot.deny_list import DenyList, DenyListError
 from bot.directory import NameSource
 from bot.embedders import embedder_factory
 from bot.envelopes import SeenEnvelopes
@@ -178,7 +179,7 @@ def _build_services(
         identity=identity,
         client=client,
         workspace=workspace,
-        access=AccessRules(workspace, team_id=identity.team_id, workspace_ids=settings.workspace_ids_of),
+        access=_build_access(settings, identity, workspace, archive=archive, monotonic=monotonic),
         names=NameSource(workspace),
         archive=archive,
         watch=_build_watch(settings, identity, store=store, archive=archive, audit=audit),
@@ -190,6 +191,29 @@ def _build_services(
         admins=settings.admins,
         answer_seconds=settings.answer_seconds,
         clock=clock,
+        monotonic=monotonic,
+    )
+
+
+def _build_access(
+    settings: Settings,
+    identity: Identity,
+    workspace: LiveWorkspace,
+    *,
+    archive: Archive,
+    monotonic: Callable[[], float],
+) -> AccessRules:
+    denied = DenyList(settings.deny)
+    try:
+        denied.ids()
+    except DenyListError as exc:
+        raise StartError(str(exc)) from exc
+    return AccessRules(
+        workspace,
+        team_id=identity.team_id,
+        workspace_ids=settings.workspace_ids_of,
+        denied=denied,
+        direct=archive if settings.dms else None,
         monotonic=monotonic,
     )
 

@@ -10,6 +10,7 @@ import structlog
 from bot import texts
 from bot.action_state import StateError
 from bot.audit import AuditEntry, AuditEvent, AuditFile
+from bot.deny_list import DenyListError
 from bot.payloads import Asked, Body
 from bot.reply import Reply
 from bot.retrieval_pool import PoolClosedError, PoolFullError, UserBusyError
@@ -28,6 +29,7 @@ _REFUSALS: Final = {
 }
 _SENTENCES: Final[tuple[tuple[type[Exception], str], ...]] = (
     (SlackUnavailableError, texts.SLACK_DID_NOT_ANSWER),
+    (DenyListError, texts.ARCHIVE_UNUSABLE),
     (PoolFullError, texts.BUSY),
     (UserBusyError, texts.BUSY),
     (PoolClosedError, texts.STOPPING),
@@ -111,6 +113,8 @@ class Guard:
         facts = {"reason": type(error).__name__, "user_id": request.asked.user_id}
         if isinstance(error, SlackUnavailableError):
             facts |= {"method": error.method, "slack_error": error.reason}
+        if isinstance(error, DenyListError):
+            facts |= {"problem": str(error)}
         if isinstance(error, _EXPECTED):
             _log.info("request_not_answered", **facts)
         else:

@@ -146,6 +146,16 @@ class Settings(EngineSettings):
         default_factory=dict,
         description="`workspace_id=team_id` pairs, for archives whose workspace id is not the team's.",
     )
+    dms: bool = Field(
+        False,
+        description="`true` searches direct messages and group DMs for those who take part in them, by the archive's "
+        "own lists.",
+    )
+    deny: Path | None = Field(
+        None,
+        description="File of channel, user and document ids, one a line, whose messages nobody is shown; "
+        "obeyed at once.",
+    )
     secret: SecretStr | None = Field(
         None,
         description="Signs buttons and keys the audit file's hashes. Unset: derived from the bot token.",

@@ -523,6 +523,7 @@ async def test_sigterm_in_the_middle_of_a_search_lets_it_answer_and_exits_zero(a
         ({"SLACK_API_URL": "http://127.0.0.1:9/api/"}, "Slack cannot be reached at SLACK_API_URL"),
         ({"SLACKQUERY_ARTIFACTS": ""}, "SLACKQUERY_ARTIFACTS is not set."),
         ({"SLACKQUERY_FUSION": "best"}, "SLACKQUERY_FUSION cannot be used"),
+        ({"SLACKQUERY_DENY": "/nowhere/deny.txt"}, "SLACKQUERY_DENY: /nowhere/deny.txt cannot be read"),
     ],
 )
 async def test_what_stops_it_from_starting_is_one_sentence(archive: Path, change: dict[str, str], words: str) -> None:

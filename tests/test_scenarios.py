@@ -476,3 +476,23 @@ async def test_a_session_through_every_surface_has_the_structure_that_slack_publ
 
     assert len(office.slack.recorder.payloads) > 15
     assert_structure(office.slack, types)
+
+
+async def test_a_denied_channel_person_and_message_are_gone_everywhere(archive: Path, tmp_path: Path) -> None:
+    deny = tmp_path / "deny.txt"
+    deny.write_text("")
+    async with running_bot(archive, deny=deny) as office:
+        outage = await office.ask("checkout outage E4392")
+        assert "began at noon" in outage.plain_text
+        deny.write_text(f"{PAYMENTS}\n{ADA}\n")
+
+        await office.press(outage, "Expand thread")
+        gone = office.newest()
+        fresh = await office.ask("checkout outage E4392")
+        channel = await office.ask("partner tier")
+
+        assert gone.plain_text.startswith(texts.NOT_FOUND)
+        assert "began at noon" not in fresh.plain_text
+        assert "partner tier hit" not in channel.plain_text
+        deny.unlink()
+        assert texts.ARCHIVE_UNUSABLE in (await office.ask("lunch")).plain_text

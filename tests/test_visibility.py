@@ -4,11 +4,13 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.deny_list import DenyList, DenyListError
 from bot.directory import NameSource
 from bot.live_workspace import KEEP_SECONDS, LiveWorkspace
 from bot.visibility import AccessRules, Refusal, RefusedError, Sight
@@ -71,13 +73,18 @@ class Rules:
 
 @asynccontextmanager
 async def rules(
-    *, page_items: int | None = None, client: Callable[[LocalSlack], AsyncWebClient] | None = None
+    *,
+    page_items: int | None = None,
+    client: Callable[[LocalSlack], AsyncWebClient] | None = None,
+    deny: Path | None = None,
 ) -> AsyncIterator[Rules]:
     clock = WaitingClock()
     async with LocalSlack(workspace(), MANIFEST, page_items=page_items) as slack:
         web = client(slack) if client else AsyncWebClient(slack.bot_token, base_url=slack.api_url)
         live = LiveWorkspace(web, web_api=WebAPI(monotonic=clock, sleep=clock.sleep), monotonic=clock)
-        access = AccessRules(live, team_id=TEAM_ID, workspace_ids=lambda team: (team, "older-export"))
+        access = AccessRules(
+            live, team_id=TEAM_ID, workspace_ids=lambda team: (team, "older-export"), denied=DenyList(deny)
+        )
         yield Rules(slack=slack, workspace=live, access=access, names=NameSource(live), clock=clock)
 
 
@@ -265,6 +272,32 @@ async def test_people_are_only_asked_for_where_a_query_names_one() -> None:
         await office.names.directory_for("From:ben rate limit", sight, deadline=office.deadline)
 
         assert office.calls("users.list") == 1
+
+
+async def test_what_is_denied_is_obeyed_at_once(tmp_path: Path) -> None:
+    deny = tmp_path / "deny.txt"
+    deny.write_text(f"# what legal asked for\n{PAYMENTS}  # a channel\n\n{BEN}\nT1TEST:C1:1760000000.000100\n")
+    async with rules(deny=deny) as office:
+        sight = await office.sight()
+        assert sight.visibility.allowed is not None
+        assert sight.visibility.allowed[TEAM_ID] == PUBLIC - {PAYMENTS}
+        assert PAYMENTS not in {channel.id for channel in sight.channels}
+        assert BEN in sight.visibility.denied_author_ids
+        assert "T1TEST:C1:1760000000.000100" in sight.visibility.denied_document_ids
+        before = sight.visibility.fingerprint()
+        deny.write_text("")
+
+        sight = await office.sight()
+
+    assert sight.visibility.allowed is not None
+    assert sight.visibility.allowed[TEAM_ID] == PUBLIC
+    assert sight.visibility.fingerprint() != before
+
+
+async def test_a_deny_list_that_cannot_be_read_shows_nothing(tmp_path: Path) -> None:
+    async with rules(deny=tmp_path / "nowhere.txt") as office:
+        with pytest.raises(DenyListError, match=r"SLACKQUERY_DENY: .*nowhere\.txt cannot be read"):
+            await office.sight()
 
 
 def test_the_workspace_of_these_tests_has_one_of_each_kind() -> None:
