@@ -1,8 +1,10 @@
 """One artifact, open for reading: its identity, what it can do, and cursors over it."""
 
 import contextlib
+import importlib.util
 import json
 import os
+import sys
 import threading
 import uuid
 from collections import Counter
@@ -227,6 +229,7 @@ def _file_identity(path: Path) -> _Identity:
 
 
 def _connect(path: Path, *, memory_mb: int | None) -> "DuckDBPyConnection":
+    _spare_lookups()
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
@@ -239,6 +242,16 @@ def _connect(path: Path, *, memory_mb: int | None) -> "DuckDBPyConnection":
         ) from error
     _harden(connection, memory_mb=memory_mb)
     return connection
+
+
+def _spare_lookups() -> None:
+    """Keep DuckDB from looking for pandas on disk before it converts each bound value, where there is none.
+
+    Measured: 0.1 ms a value, 55 ms for a query's vector of 512 numbers. An entry of None says that a module is not
+    there, which is what an import finds out otherwise.
+    """
+    if "pandas" not in sys.modules and importlib.util.find_spec("pandas") is None:
+        sys.modules["pandas"] = None  # type: ignore[assignment]  # Documented for this purpose, not typed for it.
 
 
 def _harden(connection: "DuckDBPyConnection", *, memory_mb: int | None) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Where another tool made the artifact, its lexical text holds the raw markup, URLs included.
 _OWN_TEXT: Final = "d.text_display"
 _FOREIGN_TEXT: Final = "(d.text_display || ' ' || d.text_lexical)"
+_SEARCHABLE: Final = Predicate("d.document_kind IN ('message', 'file_chunk')")
 # What may stand beside an identifier without being a part of it; a dot only at a sentence's end.
 _BORDER_BEFORE: Final = r"(^|[^\p{L}\p{N}_.\-])"
 _BORDER_AFTER: Final = r"($|[^\p{L}\p{N}_.\-]|[.\-]($|[^\p{L}\p{N}_]))"
@@ -57,11 +58,11 @@ def rank_exact(
 def grade_exact(
     cursor: "DuckDBPyConnection", wanted: Sequence[str], *, own_text: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return rowid, strings at token borders and strings in the same case, of every document that holds *wanted*.
+    """Return rowid, strings at token borders and strings in the same case, of all that hold *wanted*.
 
-    For who ranks and filters them by other means; *wanted* must not be empty.
+    Of messages and file chunks. For who ranks and filters them by other means; *wanted* must not be empty.
     """
-    graded = _graded(wanted, Predicate("true"), own_text=own_text)
+    graded = _graded(wanted, _SEARCHABLE, own_text=own_text)
     found = cursor.execute(
         f"{graded.sql} SELECT id, CAST(borders AS BIGINT) AS borders, CAST(same_case AS BIGINT) AS same_case "
         "FROM graded",
@@ -70,9 +71,18 @@ def grade_exact(
     return found["id"], found["borders"], found["same_case"]
 
 
+def text_sql(*, own_text: bool) -> str:
+    """Return the expression of the text in which strings are looked for.
+
+    Args:
+        own_text: Whether this project's builder made the texts.
+    """
+    return _OWN_TEXT if own_text else _FOREIGN_TEXT
+
+
 def _graded(wanted: Sequence[str], predicate: Predicate, *, own_text: bool) -> Predicate:
     """Return the common table `graded` of the documents that hold *wanted* and satisfy *predicate*."""
-    text = _OWN_TEXT if own_text else _FOREIGN_TEXT
+    text = text_sql(own_text=own_text)
     contains = " AND ".join(f"contains(lower({text}), lower(CAST(? AS VARCHAR)))" for _ in wanted)
     same_case = " + ".join("CAST(contains(text, CAST(? AS VARCHAR)) AS INTEGER)" for _ in wanted)
     borders = " + ".join(

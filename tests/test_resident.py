@@ -4,22 +4,28 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from retrieval import Artifact, DocumentKind, Filters, Visibility
+from retrieval import Artifact, DocumentKind, Filters, Visibility, schema
 from retrieval.analyzer import tokenize
 from retrieval.duckdb_reader import DuckDBReader
+from retrieval.errors import ArtifactInvalidError
 from retrieval.reader import Reader
+from retrieval.readers import open_reader
+from retrieval.resident import texts
 from retrieval.resident.reader import ResidentReader
+from retrieval.store import ArtifactStore
+from retrieval.validation import validate_artifact
 from tests.artifact_factory import START_US, Row, unit, write_artifact
 
 WORDS = tuple(
-    "deploy rollback Deploy checkout E4392 proj-17 foo.bar_baz v1.2.3 café naïve 上海 我家在上海 ünïcode the a is running "
-    "runs 10.0.0.1 https://x.io/a-b `code` don't NullReference 🎉".split()
+    "deploy rollback Deploy checkout E4392 proj-17 foo.bar_baz v1.2.3 café naïve 上海 我家在上海 ünïcode the a is "
+    "running runs 10.0.0.1 https://x.io/a-b `code` don't NullReference 🎉".split()
 )
 CHANNELS = (("T1", "C1"), ("T1", "C2"), ("T1", "C3"), ("T2", "C1"), ("T2", "C9"))
 AUTHORS = ("U1", "U2", "U3", None)
@@ -326,3 +332,138 @@ def test_every_answer_without_filters_equals_that_of_duckdb(
     )
 
     assert from_memory == from_duckdb
+
+
+PIECES = ("a", "A", "k", "K", "s", "S", "_", ".", "-", " ", "\n", "é", "上", "٣", "1", "ß", "²", "e\u0301", "/", "\t")
+
+
+@pytest.fixture(scope="module")
+def scribbles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Artifact]]:
+    """Texts of odd characters side by side; one archive with those that fold to ASCII letters, one without."""
+    opened = {}
+    for name, extra in (("plain", ()), ("odd", texts.ODD_CHARACTERS)):
+        chance = random.Random(7)  # noqa: S311 - test data
+        rows = [
+            Row(key=f"m{number}", text="".join(chance.choices((*PIECES, *extra), k=chance.randint(0, 14))))
+            for number in range(400)
+        ]
+        opened[name] = Artifact(write_artifact(tmp_path_factory.mktemp(name), rows))
+        opened[name].load()
+    yield opened
+    for artifact in opened.values():
+        artifact.close()
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(
+    name=st.sampled_from(("plain", "odd")),
+    wanted=st.lists(st.text(st.sampled_from("aAksS_.-1/ é上"), min_size=1, max_size=3), min_size=1, max_size=2),
+)
+def test_strings_are_found_and_graded_as_by_duckdb(
+    scribbles: dict[str, Artifact], name: str, wanted: list[str]
+) -> None:
+    from_memory, from_duckdb = both(
+        scribbles[name],
+        lambda reader: reader.exact(wanted, limit=500),
+        filters=Filters(),
+        visibility=Visibility.everything(),
+        words=("a", "k1"),
+    )
+
+    assert from_memory == from_duckdb
+
+
+def test_the_odd_characters_are_all_that_fold_to_ascii_letters() -> None:
+    """In this DuckDB; another version may know more."""
+    rows = duckdb.execute(
+        "SELECT chr(i) FROM (SELECT unnest(list_concat(range(128, 55296), range(57344, 1114112)))::INTEGER AS i) "
+        r"WHERE regexp_matches(lower(chr(i)), '[\x00-\x7f]') OR regexp_matches(chr(i), '(?i)[a-z]') ORDER BY i"
+    ).fetchall()
+
+    assert "".join(row[0] for row in rows) == texts.ODD_CHARACTERS
+
+
+def test_an_archive_that_does_not_fit_is_left_to_duckdb(tmp_path: Path) -> None:
+    with Artifact(write_artifact(tmp_path, make_rows(1, mapped=True))) as artifact:
+        residency = artifact.load(budget_mb=0)
+
+        assert residency.resident is None
+        assert "DuckDB answers every search" in residency.detail
+        with artifact.cursor() as cursor:
+            reader = open_reader(artifact, cursor, filters=Filters(), visibility=Visibility.everything())
+            assert isinstance(reader, DuckDBReader)
+
+
+def test_thread_windows_as_results_are_left_to_duckdb(archives: Archives) -> None:
+    artifact = archives.get(1, "own")
+    windows = Filters(kinds=(DocumentKind.THREAD_CONTEXT,))
+    with artifact.cursor() as cursor:
+        chosen = open_reader(artifact, cursor, filters=windows, visibility=Visibility.everything())
+        usual = open_reader(artifact, cursor, filters=Filters(), visibility=Visibility.everything())
+
+    assert isinstance(chosen, DuckDBReader)
+    assert isinstance(usual, ResidentReader)
+
+
+@pytest.mark.parametrize("vector", [np.zeros(DIMENSIONS), np.full(DIMENSIONS, 1e20)])
+def test_a_vector_without_direction_is_answered_as_by_duckdb(archives: Archives, vector: NDArray[np.float64]) -> None:
+    from_memory, from_duckdb = both(
+        archives.get(2, "own"),
+        lambda reader: [one.document_id for one in reader.semantic(vector.astype(np.float32), limit=5).candidates],
+        filters=Filters(),
+        visibility=Visibility.everything(),
+        words=("deploy",),
+    )
+
+    assert from_memory == from_duckdb
+
+
+def test_vectors_that_are_not_of_length_one_are_left_to_duckdb(tmp_path: Path) -> None:
+    path = write_artifact(tmp_path, make_rows(3, mapped=True))
+    path.chmod(0o644)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(f"UPDATE {schema.VECTORS} SET embedding = array_value(2, 0, 0, 0, 0, 0, 0, 0)::FLOAT[8]")
+    with Artifact(path) as artifact:
+        residency = artifact.load()
+
+    assert residency.resident is None
+    assert "not of length 1" in residency.detail
+
+
+def test_ids_are_in_the_order_of_duckdb(tmp_path: Path) -> None:
+    """Ties go by document_id: by bytes, whatever the script."""
+    keys = ("T1:C1:Z", "T1:C1:a", "T1:C1:é", "T1:C1:上", "T1:C1:🎉", "T1:C1:\ue000", "T1:C1:-")
+    rows = [Row(key=key, text="same words", vector=(1, 0, 0), minute=1) for key in keys]
+    with Artifact(write_artifact(tmp_path, rows)) as artifact:
+        artifact.load()
+        from_memory, from_duckdb = both(
+            artifact,
+            lambda reader: reader.lexical(limit=10),
+            filters=Filters(),
+            visibility=Visibility.everything(),
+            words=("same",),
+        )
+
+    assert from_memory == from_duckdb
+
+
+def test_the_store_reads_an_artifact_into_memory_before_it_serves(tmp_path: Path) -> None:
+    write_artifact(tmp_path, make_rows(4, mapped=True), publish=True)
+    store = ArtifactStore(tmp_path, resident_mb=64)
+    store.refresh()
+    with store.lease() as artifact:
+        assert artifact.residency.resident is not None
+    store.close()
+
+
+def test_a_table_of_postings_that_contradicts_the_index_is_refused(tmp_path: Path) -> None:
+    path = write_artifact(tmp_path, make_rows(5, mapped=True))
+    path.chmod(0o644)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(f"DELETE FROM {schema.LEXICAL_POSTINGS} WHERE rowid = 0")
+    with Artifact(path) as artifact, pytest.raises(ArtifactInvalidError) as caught:
+        validate_artifact(artifact, manifest=None)
+
+    assert caught.value.check == "postings"
+    with Artifact(path) as artifact:
+        assert artifact.load().resident is None

@@ -9,6 +9,7 @@ from retrieval.errors import ArtifactInvalidError
 from retrieval.models import ArtifactInfo
 from retrieval.resident.columns import Columns, read_columns
 from retrieval.resident.postings import Postings, count_postings, read_postings
+from retrieval.resident.texts import Texts, read_texts
 from retrieval.resident.vectors import Vectors, read_vectors
 from retrieval.resident.windows import Windows, read_windows
 
@@ -29,18 +30,20 @@ class Resident:
 
     Attributes:
         vectors: None where the artifact has none.
+        texts: None where there is no room for them.
     """
 
     columns: Columns
     postings: Postings
     windows: Windows
     vectors: Vectors | None
+    texts: Texts | None
 
     @property
     def nbytes(self) -> int:
         """The memory it takes, bytes."""
-        vectors = 0 if self.vectors is None else self.vectors.nbytes
-        return self.columns.nbytes + self.postings.nbytes + self.windows.nbytes + vectors
+        optional = sum(one.nbytes for one in (self.vectors, self.texts) if one is not None)
+        return self.columns.nbytes + self.postings.nbytes + self.windows.nbytes + optional
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +133,8 @@ def _read(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> Resident:
     columns = read_columns(cursor, mapped=mapped)
     postings = read_postings(cursor, columns, presorted=schema.LEXICAL_POSTINGS in info.capabilities)
     windows = read_windows(cursor, columns, mapped=mapped)
-    vectors = None
+    vectors: Vectors | None = None
     if info.vector_count and info.dimensions is not None:
         vectors = read_vectors(cursor, columns, dimensions=info.dimensions)
-    return Resident(columns=columns, postings=postings, windows=windows, vectors=vectors)
+    texts = read_texts(cursor, columns, own_text=info.analyzer is not None)
+    return Resident(columns=columns, postings=postings, windows=windows, vectors=vectors, texts=texts)

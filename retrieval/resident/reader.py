@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from retrieval.visibility import Visibility
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+# What DuckDB said of characters so far; it says the same whatever is open, and at most a few thousand occur.
+_WORD_CHARACTERS: Final[dict[str, bool]] = {}
 
 
 class ResidentReader:
@@ -115,13 +118,10 @@ class ResidentReader:
         """Return the allowed documents that hold every string of *wanted* verbatim."""
         if not wanted:
             return RankedList(retriever=Retriever.EXACT, candidates=())
-        own_text = self._artifact.info.analyzer is not None
-        ids, borders, same_case = grade_exact(self._cursor, wanted, own_text=own_text)
-        rows = self._columns.rows[ids].astype(np.intp)
-        kept = rows < self._columns.searchable
+        rows, borders, same_case = self._grade(wanted)
         if self._mask is not None:
-            kept[kept] = self._mask[rows[kept]]
-        rows, borders, same_case = rows[kept], borders[kept], same_case[kept]
+            kept = self._mask[rows]
+            rows, borders, same_case = rows[kept], borders[kept], same_case[kept]
         order = np.lexsort((rows, -round_scores(self._scores[rows]), -same_case, -borders))[:limit]
         return self._ranked(Retriever.EXACT, rows[order], (borders + same_case)[order].astype(np.float64))
 
@@ -192,6 +192,25 @@ class ResidentReader:
         order = np.lexsort((rows, keys))[:limit]
         return [self._columns.ids[row] for row in rows[order].tolist()]
 
+    def _grade(self, wanted: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.int64]]:
+        """Return row, strings at borders and strings in the same case of all documents that hold *wanted*."""
+        texts = self._resident.texts
+        if texts is not None and all(one and one.isascii() for one in wanted):
+            graded = texts.grade(wanted, is_word=self._is_word)
+            if graded is not None:
+                return graded
+        own_text = self._artifact.info.analyzer is not None
+        ids, borders, same_case = grade_exact(self._cursor, wanted, own_text=own_text)
+        return self._columns.rows[ids].astype(np.intp), borders, same_case
+
+    def _is_word(self, character: str) -> bool:
+        """Return whether DuckDB's regular expressions take *character* for a letter or digit."""
+        known = _WORD_CHARACTERS.get(character)
+        if known is None:
+            row = self._cursor.execute(r"SELECT regexp_matches(?, '[\p{L}\p{N}]')", [character]).fetchone()
+            known = _WORD_CHARACTERS[character] = bool(row and row[0])
+        return known
+
     @property
     def _columns(self) -> Columns:
         return self._resident.columns
@@ -250,5 +269,5 @@ def _allowed(scores: NDArray[np.float64], mask: Mask | None) -> NDArray[np.float
 
 def _is_direction(vector: NDArray[np.float32]) -> bool:
     """Return whether *vector* points anywhere: all finite, not all zero."""
-    squared = float(np.dot(vector, vector))
+    squared = float(np.square(vector, dtype=np.float64).sum())
     return 1e-12 < squared < 1e12
