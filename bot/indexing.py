@@ -107,7 +107,7 @@ class Indexer:
         except OSError as error:
             return self._fail(started, os_sentence(error), before=before)
         except Exception as error:  # noqa: BLE001 - the next turn must come; what went wrong is logged and kept.
-            _log.error("build_broke", exc_info=error)
+            _log.critical("build_broke", exc_info=error)
             return self._fail(started, f"The build broke off: {type(error).__name__}.", before=before)
         return self._finish(started, turn, before=before, seconds=time.monotonic() - began)
 

@@ -125,7 +125,7 @@ def index(
 def _run_once(context: click.Context, indexer: "Indexer", *, as_json: bool) -> None:
     from retrieval.build_status import BuildOutcome  # noqa: PLC0415 - as above
 
-    configure_logging(level="ERROR", stream=sys.stderr)
+    configure_logging(level="CRITICAL", stream=sys.stderr)
     status = indexer.run()
     if as_json:
         print_json(status.model_dump(mode="json"))
