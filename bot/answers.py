@@ -16,6 +16,7 @@ from bot.elements import RenderedMessage
 from bot.guard import Request
 from bot.services import Services
 from bot.suggestions import suggestions_for
+from bot.visibility import telling_unconfirmed
 from retrieval import (
     CursorError,
     CursorRangeError,
@@ -55,8 +56,9 @@ async def answer_search(
     """
     asking = await admit(services, request.asked)
     here = reference or PageReference(command=command, timezone=asking.person.timezone, now_s=int(services.clock()))
-    directory = await services.names.directory_for(command, asking.sight, deadline=asking.deadline)
-    parsed = await asyncio.to_thread(_parse, here, directory, asking.person.user_id)
+    directory = await _directory(services, asking, command)
+    with telling_unconfirmed(asking.sight):
+        parsed = await asyncio.to_thread(_parse, here, directory, asking.person.user_id)
     search = _search_request(parsed, here.cursor)
     page, restarts = await _find_page(services, asking, search)
     if page.offset == 0:
@@ -75,6 +77,15 @@ async def answer_search(
     )
     # Cutting passages out of long messages takes milliseconds that others' acks need.
     return await asyncio.to_thread(render_results, view)
+
+
+async def _directory(services: Services, asking: Asking, command: str) -> NameDirectory:
+    async def met() -> frozenset[str]:
+        return await services.archive.authors(
+            asker=asking.person.user_id, visibility=asking.sight.visibility, deadline=asking.deadline
+        )
+
+    return await services.names.directory_for(command, asking.sight, met=met, deadline=asking.deadline)
 
 
 def _parse(here: PageReference, directory: NameDirectory, user_id: str) -> ParsedQuery:

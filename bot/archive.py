@@ -1,6 +1,6 @@
 """What listeners ask the engine, without blocking the event loop: each call leases the artifact in a pool thread."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 import structlog
@@ -9,6 +9,7 @@ from bot.retrieval_pool import RetrievalPool
 from retrieval import (
     Artifact,
     ArtifactInfo,
+    ArtifactMissingError,
     ArtifactStore,
     EmbeddingError,
     Fusion,
@@ -20,6 +21,8 @@ from retrieval import (
     SearchRequest,
     Thread,
     Visibility,
+    direct_message_channels,
+    find_author_ids,
     find_message_id,
     get_slack_message,
     get_slack_thread,
@@ -146,6 +149,28 @@ class Archive:
             raise NotFoundError(kind="message", identifier=ts)
 
         return await self._run(work, asker=asker, deadline=deadline)
+
+    async def direct_channels(
+        self, user_id: str, workspace_ids: tuple[str, ...], *, deadline: float
+    ) -> Mapping[str, frozenset[str]]:
+        """Return the DMs and group DMs that a user takes part in; `retrieval.direct_message_channels`.
+
+        Without an archive there are none.
+        """
+
+        def work(artifact: Artifact) -> Mapping[str, frozenset[str]]:
+            return direct_message_channels(artifact, user_id=user_id, workspace_ids=workspace_ids)
+
+        try:
+            return await self._run(work, asker=user_id, deadline=deadline)
+        except ArtifactMissingError:
+            return {}
+
+    async def authors(self, *, asker: str, visibility: Visibility, deadline: float) -> frozenset[str]:
+        """Return who wrote anything that the asker may see; `retrieval.find_author_ids`."""
+        return await self._run(
+            lambda artifact: find_author_ids(artifact, visibility=visibility), asker=asker, deadline=deadline
+        )
 
     async def info(self, *, asker: str, deadline: float) -> ArtifactInfo:
         """Return what the current artifact is."""

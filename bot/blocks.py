@@ -81,7 +81,7 @@ class ResultsView:
     cursor_at: Callable[[int], str]
     workspace_url: str | None = None
     notices: tuple[str, ...] = ()
-    not_searched: tuple[str, ...] = (texts.NOT_SEARCHED_PUBLIC_ONLY,)
+    not_searched: tuple[str, ...] = (texts.NOT_SEARCHED,)
     suggestions: tuple[str, ...] = ()
     with_more: bool = False
 

@@ -1,6 +1,6 @@
 """The names that one asker may use in a query: Slack's people and the channels that they may see."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from bot.live_workspace import LiveWorkspace
 from bot.visibility import Sight
@@ -19,12 +19,16 @@ class NameSource:
         self._workspace = workspace
         self._last: tuple[Sequence[ChannelRow], Sequence[UserRow], NameDirectory] | None = None
 
-    async def directory_for(self, text: str, sight: Sight, *, deadline: float) -> NameDirectory:
+    async def directory_for(
+        self, text: str, sight: Sight, *, met: Callable[[], Awaitable[frozenset[str]]], deadline: float
+    ) -> NameDirectory:
         """Return the names for one query of one asker.
 
         Args:
             text: The query as typed.
             sight: What the asker may see; no other channel gets into the directory.
+            met: Says who wrote anything that the asker may see. A guest's directory holds only those: Slack
+                does not show guests everybody.
             deadline: When to have given up.
 
         Raises:
@@ -33,6 +37,9 @@ class NameSource:
         people: Sequence[UserRow] = ()
         if "from:" in text.casefold():
             people = await self._workspace.people(deadline=deadline)
+            if sight.is_guest:
+                known = await met()
+                people = [one for one in people if one.id in known]
         return self._directory_of(sight.channels, people)
 
     def _directory_of(self, channels: Sequence[ChannelRow], people: Sequence[UserRow]) -> NameDirectory:

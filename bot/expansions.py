@@ -20,6 +20,7 @@ from bot.thread_blocks import (
     render_thread,
     thread_page_offset,
 )
+from bot.visibility import telling_unconfirmed
 from retrieval import Document, MessageContext, Thread
 
 
@@ -30,7 +31,8 @@ async def answer_thread(services: Services, request: Request, state: ThreadState
         RefusedError, SlackUnavailableError, PoolError, TimeoutError, RetrievalError: See `bot.guard`.
     """
     asking = await admit(services, request.asked)
-    thread = await _find_thread(services, asking, state)
+    with telling_unconfirmed(asking.sight):
+        thread = await _find_thread(services, asking, state)
     keep_expansion(services, request, AuditEvent.EXPAND, thread.messages)
     view = ThreadView(
         thread=thread,
@@ -45,7 +47,8 @@ async def answer_thread(services: Services, request: Request, state: ThreadState
 async def view_thread(services: Services, request: Request, state: ThreadState) -> Block:
     """Return a page of a thread as a modal; raises as `answer_thread`."""
     asking = await admit(services, request.asked)
-    thread = await _find_thread(services, asking, state)
+    with telling_unconfirmed(asking.sight):
+        thread = await _find_thread(services, asking, state)
     keep_expansion(services, request, AuditEvent.EXPAND, thread.messages)
     signer = signer_for(services, request.asked)
     return await asyncio.to_thread(
@@ -84,7 +87,8 @@ async def answer_context(services: Services, request: Request, state: ContextSta
         RefusedError, SlackUnavailableError, PoolError, TimeoutError, RetrievalError: See `bot.guard`.
     """
     asking = await admit(services, request.asked)
-    context = await _find_context(services, asking, state.document_id)
+    with telling_unconfirmed(asking.sight):
+        context = await _find_context(services, asking, state.document_id)
     keep_expansion(services, request, AuditEvent.CONTEXT, _documents(context))
     view = ContextView(
         context=context,
@@ -118,14 +122,15 @@ async def view_message(services: Services, request: Request, *, channel_id: str,
         RefusedError, SlackUnavailableError, PoolError, TimeoutError, RetrievalError: See `bot.guard`.
     """
     asking = await admit(services, request.asked)
-    document_id = await services.archive.find_message(
-        services.workspace_ids(asking.person.team_id),
-        channel_id=channel_id,
-        ts=ts,
-        asker=asking.person.user_id,
-        visibility=asking.sight.visibility,
-        deadline=asking.deadline,
-    )
+    with telling_unconfirmed(asking.sight):
+        document_id = await services.archive.find_message(
+            services.workspace_ids(asking.person.team_id),
+            channel_id=channel_id,
+            ts=ts,
+            asker=asking.person.user_id,
+            visibility=asking.sight.visibility,
+            deadline=asking.deadline,
+        )
     context = await _find_context(services, asking, document_id)
     thread = None
     if context.message.thread_id is not None and context.message.thread_size > 1:

@@ -14,7 +14,7 @@ from bot.deny_list import DenyListError
 from bot.payloads import Asked, Body
 from bot.reply import Reply
 from bot.retrieval_pool import PoolClosedError, PoolFullError, UserBusyError
-from bot.visibility import Refusal, RefusedError
+from bot.visibility import Refusal, RefusedError, UnconfirmedError
 from bot.web_api import SlackUnavailableError
 from retrieval.errors import ArtifactError, RequestError
 
@@ -24,7 +24,6 @@ _REFUSALS: Final = {
     Refusal.OTHER_TEAM: texts.REFUSED_OTHER_TEAM,
     Refusal.BOT: texts.REFUSED_BOT,
     Refusal.DELETED: texts.REFUSED_DELETED,
-    Refusal.GUEST: texts.REFUSED_GUEST,
     Refusal.UNKNOWN: texts.REFUSED_UNKNOWN,
 }
 _SENTENCES: Final[tuple[tuple[type[Exception], str], ...]] = (
@@ -41,6 +40,7 @@ _EXPECTED: Final = (
     ArtifactError,
     RefusedError,
     TimeoutError,
+    UnconfirmedError,
     *(kind for kind, _ in _SENTENCES),
 )
 
@@ -49,6 +49,8 @@ def sentence_of(error: BaseException) -> str:
     """Return what to tell a person about any error; the bot's own errors first, then the engine's."""
     if isinstance(error, RefusedError):
         return _REFUSALS[error.refusal]
+    if isinstance(error, UnconfirmedError):
+        return f"{texts.sentence_for(error.reason)} {texts.UNCONFIRMED_CHANNELS}"
     for kind, sentence in _SENTENCES:
         if isinstance(error, kind):
             return sentence

@@ -68,7 +68,8 @@ RESTARTED_UNDERSTANDING: Final = (
 )
 RESTARTED_EXPIRED: Final = "Those results were more than 30 minutes old, so here is page 1 of the same search, afresh."
 UNCONFIRMED_CHANNELS: Final = (
-    "Slack did not confirm all of your channels just now, so only the confirmed ones were searched."
+    "Slack did not say in time which private channels you are in, so only public ones were searched. Try again in a"
+    " minute."
 )
 TOO_LONG_TO_PAGE: Final = (
     "This search is too long to page through: a button cannot hold it. A shorter one can be paged."
@@ -86,8 +87,9 @@ ABSENCE_IS_NO_PROOF: Final = (
     "Nothing found here does not prove that nobody wrote it: it may be worded differently, lie in a"
     " channel that was not searched, or be newer than the archive."
 )
-NOT_SEARCHED_PUBLIC_ONLY: Final = (
-    "Not searched: private channels, direct messages, deleted messages, and anything newer than the archive."
+NOT_SEARCHED: Final = (
+    "Not searched: channels that you cannot open, private channels that I am not in, direct messages unless whoever"
+    " runs me allows it, deleted messages, and anything newer than the archive."
 )
 TRY_FEWER_WORDS: Final = "Try fewer or other words."
 TRY_WITHOUT_FILTERS: Final = "Try without the filters, or with a longer period."
@@ -156,7 +158,8 @@ HELP_RANKS: Final = (
 )
 HELP_ABSENCE: Final = (
     "When nothing is found, that is no proof that nobody wrote it. The archive is renewed at regular times: what was"
-    " written since is not in it yet. Private channels and direct messages are not searched."
+    " written since is not in it yet. You are shown only what you can open in Slack, and"
+    " of private channels only those that I was invited to as well: `/invite` me where I should search."
 )
 HELP_MORE: Final = "*More*"
 HELP_OTHERS: Final = (
@@ -174,7 +177,6 @@ NEW_ARCHIVE_REFUSED: Final = "A newer archive could not be used, so this one sta
 STATUS_NO_ARCHIVE: Final = "There is no archive to search at the moment."
 
 # Why somebody is not served; none of them says what exists.
-REFUSED_GUEST: Final = "Guest accounts cannot search the archive yet."
 REFUSED_OTHER_TEAM: Final = "Only members of the workspace that installed me can search its archive."
 REFUSED_BOT: Final = "Apps and bots cannot search the archive."
 REFUSED_DELETED: Final = "This account is deactivated, so it cannot search the archive."

@@ -11,7 +11,8 @@ the one thing that is taken from the archive. What is on the deny list is search
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
@@ -21,10 +22,9 @@ import structlog
 from bot.deny_list import DenyList
 from bot.live_workspace import LiveWorkspace
 from bot.web_api import ChannelRow, SlackUnavailableError, UserRow
-from retrieval.visibility import Visibility
+from retrieval import NotFoundError, RequestError, UnknownNameError, Visibility
 
 _log = structlog.get_logger(__name__)
-
 
 CONFIRM_SECONDS: Final = 3.0
 """How long a full member's answer waits for Slack to confirm their private channels."""
@@ -81,6 +81,33 @@ class Sight:
     channels: tuple[ChannelRow, ...]
     is_complete: bool = True
     is_guest: bool = False
+
+
+class UnconfirmedError(Exception):
+    """Nothing of that name or id stands in what Slack confirmed, and Slack did not confirm everything.
+
+    Attributes:
+        reason: What was raised without that.
+    """
+
+    def __init__(self, reason: RequestError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+@contextmanager
+def telling_unconfirmed(sight: Sight) -> Iterator[None]:
+    """Let what is not found within the block be told with the reason that not everything could be looked through.
+
+    Raises:
+        UnconfirmedError: Something was not found, and Slack did not confirm everything; whether it exists or not.
+    """
+    try:
+        yield
+    except (NotFoundError, UnknownNameError) as exc:
+        if sight.is_complete:
+            raise
+        raise UnconfirmedError(exc) from exc
 
 
 class DirectMessages(Protocol):
@@ -182,26 +209,21 @@ class AccessRules:
         visibility = Visibility.of_channels(allowed, denied_author_ids=denied, denied_document_ids=denied)
         return Sight(visibility=visibility, channels=channels, is_complete=is_complete, is_guest=person.is_guest)
 
-    async def _channels_of(
-        self, person: Person, denied: frozenset[str], *, deadline: float
-    ) -> tuple[_Channels, bool]:
+    async def _channels_of(self, person: Person, denied: frozenset[str], *, deadline: float) -> tuple[_Channels, bool]:
         """Return the confirmed channels that are not denied, and whether these are all."""
         if person.is_guest:
-            member_of = await self._workspace.memberships(person.user_id, deadline=deadline)
-            return tuple(one for one in member_of if one.id not in denied), True
-        listed, member_of = await asyncio.gather(
+            own = await self._workspace.memberships(person.user_id, deadline=deadline)
+            return tuple(one for one in own if one.id not in denied), True
+        patience = min(deadline, self._monotonic() + CONFIRM_SECONDS)
+        listed, confirmed = await asyncio.gather(
             self._workspace.public_channels(deadline=deadline),
-            _or_nothing(
-                self._workspace.memberships(
-                    person.user_id, deadline=min(deadline, self._monotonic() + CONFIRM_SECONDS)
-                )
-            ),
+            _or_nothing(self._workspace.memberships(person.user_id, deadline=patience)),
         )
         public = self._without(listed, denied)
         known = {channel.id for channel in listed} | denied
-        private = tuple(one for one in member_of or () if not one.is_public and one.id not in known)
+        private = tuple(one for one in confirmed or () if not one.is_public and one.id not in known)
         # The very same tuple where there is nothing to add: one directory of names then serves everybody.
-        return (*public, *private) if private else public, member_of is not None
+        return (*public, *private) if private else public, confirmed is not None
 
     def _without(self, channels: _Channels, denied: frozenset[str]) -> _Channels:
         """Return the channels that are not denied; the same tuple again while neither changes."""

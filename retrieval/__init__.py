@@ -39,7 +39,7 @@ from retrieval.errors import (
 )
 from retrieval.expansion import find_message_id, get_slack_message, get_slack_thread, list_slack_scopes
 from retrieval.grammar import ParsedQuery, parse_query
-from retrieval.membership import visibility_as
+from retrieval.membership import direct_message_channels, visibility_as
 from retrieval.models import (
     ArtifactInfo,
     Contribution,
@@ -59,7 +59,7 @@ from retrieval.models import (
     Sort,
     Thread,
 )
-from retrieval.names import read_names
+from retrieval.names import find_author_ids, read_names
 from retrieval.passages import Passage, Segment, make_passage
 from retrieval.publication import ArtifactEntry, list_artifacts, publish, rollback
 from retrieval.retention import Pruned, Retention, prune
@@ -128,6 +128,8 @@ __all__ = [
     "UnknownNameError",
     "Visibility",
     "diagnose",
+    "direct_message_channels",
+    "find_author_ids",
     "find_message_id",
     "get_slack_message",
     "get_slack_thread",

@@ -1,4 +1,6 @@
-"""What one user may see by the archive's own word; for the command line, where Slack cannot be asked."""
+"""Who is where by the archive's own word: for direct messages, and for the command line, where Slack is not asked."""
+
+from collections.abc import Collection, Mapping
 
 from retrieval import schema
 from retrieval.artifact import Artifact
@@ -38,3 +40,33 @@ def visibility_as(artifact: Artifact, user_id: str) -> Visibility:
         if workspace in guests and (member or not (private or guests[workspace])):
             allowed[workspace].append(channel_id)
     return Visibility.of_channels(allowed)
+
+
+def direct_message_channels(
+    artifact: Artifact, *, user_id: str, workspace_ids: Collection[str]
+) -> Mapping[str, frozenset[str]]:
+    """Return the DMs and group DMs that the archive lists *user_id* among the participants of.
+
+    Args:
+        artifact: Leased by the caller.
+        user_id: The participant.
+        workspace_ids: The workspaces to look in.
+
+    Returns:
+        Channel ids by workspace id; nothing where the archive carries no privacy tables.
+
+    Thread-safe.
+    """
+    if not {schema.CHANNELS, schema.CHANNEL_MEMBERS} <= artifact.info.capabilities:
+        return {}
+    with artifact.cursor() as cursor:
+        rows = cursor.execute(
+            f"SELECT c.workspace_id, c.channel_id FROM {schema.CHANNELS} c JOIN {schema.CHANNEL_MEMBERS} m "
+            "USING (workspace_id, channel_id) WHERE m.user_id = ? AND (c.is_im OR c.is_mpim) "
+            "AND c.workspace_id IN (SELECT unnest(?::VARCHAR[]))",
+            [user_id, sorted(workspace_ids)],
+        ).fetchall()
+    found: dict[str, set[str]] = {}
+    for workspace_id, channel_id in rows:
+        found.setdefault(workspace_id, set()).add(channel_id)
+    return {workspace_id: frozenset(channels) for workspace_id, channels in found.items()}

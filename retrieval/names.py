@@ -1,4 +1,4 @@
-"""The names of channels and people that an artifact knows, for the query grammar on the command line."""
+"""The names of channels and people that an artifact knows, and who of them an asker meets in it."""
 
 from retrieval import schema
 from retrieval.artifact import Artifact
@@ -48,3 +48,18 @@ def read_names(artifact: Artifact, *, visibility: Visibility) -> NameDirectory:
     return NameDirectory(
         channels=[NamedChannel(channel_id=row[0], name=row[1] or row[0]) for row in channels], people=people
     )
+
+
+def find_author_ids(artifact: Artifact, *, visibility: Visibility) -> frozenset[str]:
+    """Return who wrote any message that *visibility* allows.
+
+    Thread-safe.
+    """
+    visible = place_predicate(Filters(), visibility)
+    with artifact.cursor() as cursor:
+        rows = cursor.execute(
+            f"SELECT DISTINCT d.author_id FROM {schema.DOCUMENTS} d WHERE d.document_kind = 'message' "
+            f"AND d.author_id IS NOT NULL AND ({visible.sql})",
+            list(visible.parameters),
+        ).fetchall()
+    return frozenset(row[0] for row in rows)

@@ -175,7 +175,7 @@ def test_the_last_page_has_no_next_and_says_what_was_not_looked_at() -> None:
     assert lines(message)[-1].split("\n") == [
         texts.END_OF_RESULTS,
         texts.HYBRID_ENDS,
-        texts.NOT_SEARCHED_PUBLIC_ONLY,
+        texts.NOT_SEARCHED,
     ]
 
 
@@ -371,7 +371,7 @@ def test_a_screen_reader_gets_the_whole_answer() -> None:
         ),
         texts.END_OF_RESULTS,
         texts.HYBRID_ENDS,
-        texts.NOT_SEARCHED_PUBLIC_ONLY,
+        texts.NOT_SEARCHED,
     ]
 
 
@@ -396,7 +396,7 @@ def test_no_hit_says_what_was_searched_that_it_proves_nothing_and_what_to_try() 
         f"• {texts.TRY_MEANING}",
         f"• {texts.TRY_FEWER_WORDS}",
     ]
-    assert lines(message)[-1] == f"{texts.ABSENCE_IS_NO_PROOF}\n{texts.NOT_SEARCHED_PUBLIC_ONLY}"
+    assert lines(message)[-1] == f"{texts.ABSENCE_IS_NO_PROOF}\n{texts.NOT_SEARCHED}"
     assert labels(message) == ["New search"]
     for sentence in ("Nothing found for: rate limit 429 in #payments\n", texts.TRY_MEANING, texts.ABSENCE_IS_NO_PROOF):
         assert sentence in message.text

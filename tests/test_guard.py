@@ -55,7 +55,6 @@ async def run(guard: Guard, error: BaseException) -> HeardReply:
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (RefusedError(Refusal.GUEST), texts.REFUSED_GUEST),
         (RefusedError(Refusal.OTHER_TEAM), texts.REFUSED_OTHER_TEAM),
         (RefusedError(Refusal.BOT), texts.REFUSED_BOT),
         (RefusedError(Refusal.DELETED), texts.REFUSED_DELETED),
@@ -103,12 +102,12 @@ async def test_refusals_and_errors_are_kept_in_the_audit_file(tmp_path: Path) ->
         clock=lambda: datetime(2026, 5, 4, tzinfo=UTC),
     )
     guard = Guard(audit=audit)
-    await run(guard, RefusedError(Refusal.GUEST))
+    await run(guard, RefusedError(Refusal.BOT))
     await run(guard, KeyError("secret"))
     audit.close()
 
     first, second = read_audit(tmp_path)
-    assert (first.event, first.reason, first.user_id) == ("refused", "guest", "U1")
+    assert (first.event, first.reason, first.user_id) == ("refused", "bot", "U1")
     assert (second.event, second.reason, second.channel_id) == ("error", "KeyError", "C1")
 
 

@@ -17,12 +17,17 @@ METHOD_SCOPES = {
     "auth.test": None,
     "apps.connections.open": None,
     "conversations.list": "channels:read",
+    "users.conversations": "groups:read",
     "users.info": "users:read",
     "users.list": "users:read",
     "views.open": None,
     "views.update": None,
 }
-EVENT_SCOPES = {name: "channels:read" for name in SUBSCRIBED_EVENTS if name.startswith("channel_")} | {
+EVENT_SCOPES = {
+    name: "groups:read" if name.startswith("group_") else "channels:read"
+    for name in SUBSCRIBED_EVENTS
+    if name.startswith(("channel_", "group_", "member_"))
+} | {
     "team_join": "users:read",
     "user_change": "users:read",
 }

@@ -72,7 +72,7 @@ async def test_next_leads_to_the_end_and_previous_back(office: Office) -> None:
     assert pages == -(-RATE_LIMITS // 5)
     assert all(str(number) in seen for number in range(RATE_LIMITS))
     assert texts.END_OF_RESULTS in message.plain_text
-    assert texts.NOT_SEARCHED_PUBLIC_ONLY in message.plain_text
+    assert texts.NOT_SEARCHED in message.plain_text
     message = await office.press(message, "Previous")
     assert "results 16 to 20" in message.plain_text
     assert len([one for one in office.slack.person(ADA).messages(GENERAL) if one.by_app]) == 1
@@ -163,10 +163,8 @@ async def test_an_archived_public_channel_is_searched(office: Office) -> None:
     assert "zebra paper is in the drawer" in answer.plain_text
 
 
-@pytest.mark.parametrize(
-    ("user", "sentence", "reason"), [(GUS, texts.REFUSED_GUEST, "guest"), (ROBO, texts.REFUSED_BOT, "bot")]
-)
-async def test_who_is_not_a_full_member_is_refused(
+@pytest.mark.parametrize(("user", "sentence", "reason"), [(ROBO, texts.REFUSED_BOT, "bot")])
+async def test_who_is_no_person_is_refused(
     office: Office, user: str, sentence: str, reason: str, tmp_path: Path
 ) -> None:
     answer = await office.ask("rate limit 429", user=user)
@@ -178,15 +176,16 @@ async def test_who_is_not_a_full_member_is_refused(
     assert [entry.reason for entry in read_audit(tmp_path / "audit") if entry.event == "refused"] == [reason]
 
 
-async def test_a_member_who_becomes_a_guest_is_refused_at_the_very_next_press(office: Office) -> None:
+async def test_who_is_no_person_any_more_is_refused_at_the_very_next_press(office: Office) -> None:
     message = await office.ask("rate limit 429", user=BEN)
-    office.slack.change_user(BEN, is_restricted=True)
+    ben = office.slack.person(BEN)
+    office.slack.change_user(BEN, is_bot=True)
     await eventually(lambda: all(one.status == "acked" for one in office.slack.recorder.deliveries))
 
     await office.press(message, "Next", user=BEN)
 
-    assert office.newest(BEN).plain_text.startswith(texts.REFUSED_GUEST)
-    assert "results 1 to 5" in office.slack.person(BEN).current_message(message).plain_text
+    assert office.newest(BEN).plain_text.startswith(texts.REFUSED_BOT)
+    assert "results 1 to 5" in ben.current_message(message).plain_text
 
 
 async def test_a_deleted_channel_is_obeyed_at_the_very_next_press(office: Office) -> None:
@@ -381,14 +380,14 @@ async def test_show_in_archive_of_a_private_message_is_as_if_it_were_not_there(o
     await person.wait_for_view(lambda seen: texts.NOT_IN_ARCHIVE in seen.plain_text)
 
 
-async def test_show_in_archive_refuses_a_guest_in_the_modal(office: Office) -> None:
+async def test_show_in_archive_refuses_a_bot_in_the_modal(office: Office) -> None:
     await office.slack.person(CLEO).type("hello there", channel=GENERAL)
-    guest = office.slack.person(GUS)
-    message = guest.messages(GENERAL)[-1]
+    robot = office.slack.person(ROBO)
+    message = robot.messages(GENERAL)[-1]
 
-    await guest.shortcut(SHOW_IN_ARCHIVE, message=message)
+    await robot.shortcut(SHOW_IN_ARCHIVE, message=message)
 
-    await guest.wait_for_view(lambda seen: texts.REFUSED_GUEST in seen.plain_text)
+    await robot.wait_for_view(lambda seen: texts.REFUSED_BOT in seen.plain_text)
 
 
 async def test_an_external_member_cannot_use_it_at_all(office: Office) -> None:

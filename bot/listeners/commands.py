@@ -7,7 +7,6 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot import texts
 from bot.answers import answer_search
-from bot.asking import admit
 from bot.guard import Request
 from bot.payloads import Body, Command
 from bot.reply import Reply
@@ -38,7 +37,7 @@ async def answer_command(services: Services, request: Request) -> None:
     if word == HELP:
         await request.reply.show(render_help())
     elif word == STATUS:
-        await admit(services, request.asked)
+        await services.access.admit(request.asked.user_id, request.asked.team_id, deadline=services.deadline())
         await request.reply.show(render_status(await status_view(services, user_id=request.asked.user_id)))
     elif not text:
         await request.reply.show(render_usage())

@@ -21,13 +21,20 @@ CHANNEL_EVENTS: Final = (
     "channel_created",
     "channel_deleted",
     "channel_id_changed",
+    "channel_left",
     "channel_rename",
     "channel_shared",
     "channel_unarchive",
     "channel_unshared",
+    "group_archive",
+    "group_deleted",
+    "group_left",
+    "group_rename",
+    "group_unarchive",
 )
+MEMBERSHIP_EVENTS: Final = ("member_joined_channel", "member_left_channel")
 PERSON_EVENTS: Final = ("team_join", "user_change")
-SUBSCRIBED_EVENTS: Final = (*CHANNEL_EVENTS, *PERSON_EVENTS)
+SUBSCRIBED_EVENTS: Final = (*CHANNEL_EVENTS, *MEMBERSHIP_EVENTS, *PERSON_EVENTS)
 """Exactly the events that manifest.yaml subscribes to."""
 
 _ANYTHING: Final = re.compile(r"")
@@ -36,6 +43,7 @@ _ANYTHING: Final = re.compile(r"")
 def register(app: AsyncApp, services: Services) -> None:
     """Register the events, and last of all what acks anything that no other listener takes."""
     _register_channel_events(app, services)
+    _register_membership_events(app, services)
     _register_person_events(app, services)
     _register_catch_alls(app, services)
 
@@ -47,6 +55,20 @@ def _register_channel_events(app: AsyncApp, services: Services) -> None:
 
     for name in CHANNEL_EVENTS:
         app.event(name)(drop_channels)
+
+
+def _register_membership_events(app: AsyncApp, services: Services) -> None:
+    async def drop_memberships(event: Body) -> None:
+        user_id = str(event.get("user"))
+        if user_id == services.identity.bot_user_id:
+            # Where the bot is decides what Slack tells of everybody.
+            services.workspace.drop_channels()
+        else:
+            services.workspace.drop_memberships(user_id)
+        _log.info("memberships_dropped", event_type=event.get("type"))
+
+    for name in MEMBERSHIP_EVENTS:
+        app.event(name)(drop_memberships)
 
 
 def _register_person_events(app: AsyncApp, services: Services) -> None:
