@@ -60,7 +60,8 @@ def visibility_predicate(visibility: Visibility, *, shares: bool) -> Predicate:
         shares: Whether the artifact maps file chunks to the messages that share them; a chunk is then visible
             where any of those is.
     """
-    return _document_predicate(_visible_place("d", visibility), _visible_place("s", visibility), shares=shares)
+    own, sharing = _visible_place("d", visibility), _visible_place("s", visibility)
+    return _document_predicate(own, sharing, visibility, shares=shares)
 
 
 def document_predicate(filters: Filters, visibility: Visibility, *, shares: bool) -> Predicate:
@@ -76,6 +77,7 @@ def document_predicate(filters: Filters, visibility: Visibility, *, shares: bool
     place = _document_predicate(
         _visible_place("d", visibility) & _filter_place("d", filters),
         _visible_place("s", visibility) & _filter_place("s", filters),
+        visibility,
         shares=shares,
     )
     return place & text_predicate(filters) & _kind_predicate(filters.kinds)
@@ -127,15 +129,17 @@ def window_predicate(filters: Filters, visibility: Visibility) -> Predicate:
     return channel & hidden
 
 
-def _document_predicate(own: Predicate, sharing: Predicate, *, shares: bool) -> Predicate:
+def _document_predicate(own: Predicate, sharing: Predicate, visibility: Visibility, *, shares: bool) -> Predicate:
     if not shares:
         return own
-    return Predicate(
+    placed = Predicate(
         f"CASE WHEN d.document_kind = 'file_chunk' THEN EXISTS (SELECT 1 FROM {schema.DOCUMENT_MESSAGES} m "
         f"JOIN {schema.DOCUMENTS} s ON s.document_id = m.message_id "
         f"WHERE m.document_id = d.document_id AND ({sharing.sql})) ELSE ({own.sql}) END",
         sharing.parameters + own.parameters,
     )
+    # A chunk follows its messages, but may be hidden by itself as well.
+    return placed & _not_in("d.document_id", visibility.denied_document_ids)
 
 
 def _visible_place(row: str, visibility: Visibility) -> Predicate:

@@ -28,6 +28,8 @@ def document_mask(columns: Columns, filters: Filters, visibility: Visibility) ->
         sharing = _facts_mask(columns, columns.sharing, filters, visibility)
         shared = np.zeros(columns.searchable, dtype=bool)
         shared[columns.shared if sharing is None else columns.shared[sharing]] = True
+        # A chunk follows its messages, but may be hidden by itself as well.
+        shared[_denied_rows(columns, visibility)] = False
         chunks = kinds == Kind.FILE_CHUNK
         mask = shared | ~chunks if mask is None else np.where(chunks, shared, mask)
     return _both(mask, _kind_mask(kinds, filters.kinds))
@@ -59,10 +61,15 @@ def _hidden_messages(columns: Columns, visibility: Visibility) -> Mask:
     authors = _author_table(columns, (), visibility.denied_author_ids)
     if authors is not None:
         hidden |= ~authors.take(own.author)
-    rows = _rows_of(columns, visibility.denied_document_ids)
-    hidden[rows[rows < columns.searchable]] = True
+    hidden[_denied_rows(columns, visibility)] = True
     hidden &= columns.kinds[: columns.searchable] == Kind.MESSAGE
     return hidden
+
+
+def _denied_rows(columns: Columns, visibility: Visibility) -> NDArray[np.intp]:
+    """Return the messages and file chunks that are hidden one by one."""
+    rows = _rows_of(columns, visibility.denied_document_ids)
+    return rows[rows < columns.searchable]
 
 
 def _facts_mask(columns: Columns, facts: Facts, filters: Filters, visibility: Visibility) -> Mask | None:
