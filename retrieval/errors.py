@@ -24,7 +24,8 @@ RetrievalError
 │   ├── ArtifactInvalidError         failed a check; carries which one
 │   ├── ArtifactReplacedError        the open file was overwritten in place
 │   ├── ArtifactReadError            DuckDB failed while reading it
-│   └── ArtifactClosedError          used after close
+│   ├── ArtifactClosedError          used after close
+│   └── RemoteArtifactError          a server that gives no artifact that can be used
 ├── JudgementError                   judged queries or a run that cannot be used
 └── SourceError                      a Slack export or archive that cannot be read
 ```
@@ -202,6 +203,10 @@ class ArtifactReadError(ArtifactError):
 
 class ArtifactClosedError(ArtifactError):
     """The artifact was used after it was closed."""
+
+
+class RemoteArtifactError(ArtifactError):
+    """The server that artifacts come from is away, or gives something else."""
 
 
 class SourceError(RetrievalError):

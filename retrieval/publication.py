@@ -69,6 +69,29 @@ def publish(folder: Path, artifact: Path) -> ArtifactInfo:
         return _publish(folder, artifact)
 
 
+def adopt(folder: Path, artifact: Path) -> ArtifactInfo:
+    """Do what `publish` does, and move the file and its manifest instead of copying them.
+
+    Args:
+        folder: The folder of artifacts.
+        artifact: A file on the same file system, beside its manifest.
+
+    Raises:
+        ArtifactMissingError: There is no such file, or it has no manifest.
+        ArtifactInvalidError: A check failed; the current artifact and the file stay.
+        ArtifactError: The folder cannot be written, or somebody else publishes there for minutes.
+        OSError: The files cannot be moved.
+    """
+    with publisher_lock(folder):
+        clear_publisher_temporaries(folder)
+        validate_file(artifact, manifest=read_manifest(artifact))
+        for origin in (manifest_path(artifact), artifact):
+            origin.chmod(0o444)
+            _sync(origin)
+            origin.replace(folder / origin.name)
+        return _publish(folder, folder / artifact.name)
+
+
 def _publish(folder: Path, artifact: Path) -> ArtifactInfo:
     source = artifact.resolve()
     manifest = read_manifest(source)

@@ -1,6 +1,6 @@
 """The publish gate: what it measures, what it refuses, and what a gate's file may hold."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,19 @@ from retrieval.gate import PublishGate, Verdict, read_rules
 from retrieval.publication import current_path
 from tests.artifact_factory import Row, ToyEmbedder, write_artifact
 from tests.export_factory import ExportFactory
+from tests.log_capture import captured_log
 
 WORDS = ("apple", "banana", "cherry", "damson")
 QUERIES = "\n".join(f'{{"qid": "{word}", "text": "{word}", "kind": "fruit"}}' for word in WORDS)
 OLD = "20261101T000000Z-aaaaaaaa-11111111"
 NEW = "20261102T000000Z-bbbbbbbb-22222222"
+
+
+@pytest.fixture(autouse=True)
+def own_log() -> Iterator[None]:
+    """`index` configures the process's log; give it back as it was."""
+    with captured_log():
+        yield
 
 
 class Models:
