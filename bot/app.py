@@ -106,7 +106,7 @@ async def start_bot(
         settings.slack_bot_token.get_secret_value(), base_url=settings.slack_api_url, timeout=_SLACK_SECONDS
     )
     identity = await _identify(client)
-    store = ArtifactStore(settings.artifacts, memory_mb=settings.memory_mb)
+    store = ArtifactStore(settings.artifacts, memory_mb=settings.memory_mb, resident_mb=settings.resident_mb)
     pool = RetrievalPool(workers=settings.workers, queue_limit=settings.queue_limit, user_limit=settings.user_limit)
     services = _build_services(
         settings, client=client, identity=identity, store=store, pool=pool, clock=clock, monotonic=monotonic

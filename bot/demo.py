@@ -194,4 +194,5 @@ def demo_settings(slack: LocalSlack, archive: DemoArchive, *, settings: EngineSe
         embedding_seconds=settings.embedding_seconds,
         fusion=settings.fusion,
         memory_mb=settings.memory_mb,
+        resident_mb=settings.resident_mb,
     )

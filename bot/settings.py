@@ -118,6 +118,11 @@ class EngineSettings(BaseSettings):
     memory_mb: Annotated[int, Field(ge=64)] | None = Field(
         None, description="Memory that DuckDB may use, MB. Unset: DuckDB's own default."
     )
+    resident_mb: Annotated[int, Field(ge=0)] | None = Field(
+        None,
+        description="Memory that an archive may take to be searched from memory, MiB; one that needs more is searched "
+        "by DuckDB, more slowly. Unset: about a third of the machine's.",
+    )
 
     audit_dir: Annotated[Path | None, BeforeValidator(_unless_off)] = Field(
         Path("var/audit"), description="Folder of the audit file; `off` to keep none."
