@@ -12,6 +12,7 @@ import pytest
 from bot.audit import AuditEntry, AuditEvent, AuditFile, read_audit
 from bot.settings import QueryText
 from retrieval.models import Filters
+from tests.log_capture import captured_log
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 SEARCH = AuditEntry(
@@ -139,17 +140,15 @@ def test_days_before_the_retention_are_deleted_when_a_day_begins(tmp_path: Path)
     assert days == ["2026-05-06", "2026-05-07", "2026-05-08"]
 
 
-def test_a_disk_that_fails_is_reported_once_and_never_raised(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_disk_that_fails_is_reported_once_and_never_raised(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
-    with audit_file(blocked) as audit:
+    with captured_log() as log, audit_file(blocked) as audit:
         audit.write(SEARCH)
         audit.write(SEARCH)
 
     assert audit.dropped == 2
-    assert capsys.readouterr().out.count("audit_not_written") == 1
+    assert log.events().count("audit_not_written") == 1
 
 
 def test_reading_filters_by_time_and_survives_a_broken_line(tmp_path: Path) -> None:

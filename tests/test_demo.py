@@ -16,6 +16,7 @@ from bot.settings import EngineSettings, load_settings
 from retrieval.builder import SilentProgress
 from tests.bot_harness import ADA, GENERAL, PAYMENTS, SECRET, export
 from tests.export_factory import ExportFactory
+from tests.log_capture import captured_log
 
 
 @pytest.fixture
@@ -90,9 +91,11 @@ def test_what_is_no_export_is_one_sentence(tmp_path: Path) -> None:
     nothing = tmp_path / "holiday.zip"
     nothing.write_bytes(b"not a zip at all")
 
-    result = CliRunner().invoke(
-        main, ["demo", "--no-browser", "--export", str(nothing), "--cache", str(tmp_path / "c")]
-    )
+    # The command sets up logging for its process, which here is the tests' own.
+    with captured_log():
+        result = CliRunner().invoke(
+            main, ["demo", "--no-browser", "--export", str(nothing), "--cache", str(tmp_path / "c")]
+        )
 
     assert result.exit_code == 1
     assert "holiday.zip" in result.stderr
