@@ -188,7 +188,7 @@ def read_columns(cursor: "DuckDBPyConnection", *, mapped: bool) -> Columns:
         facts=facts,
         kinds=kinds,
         threads=found["thread"][order].astype(np.int32),
-        thread_ids=StringTable.read([_strings(cursor, "SELECT thread_id FROM resident_threads ORDER BY code")]),
+        thread_ids=_read_threads(cursor),
         places=_nested(places),
         workspaces=np.fromiter((names[workspace] for workspace, _ in places), dtype=np.int32, count=len(places)),
         authors=dict(authors),
@@ -204,11 +204,11 @@ def _read_ids(cursor: "DuckDBPyConnection") -> tuple[StringTable, StringTable, N
     tables: list[StringTable] = []
     for condition in (f"IN {_SEARCHABLE}", f"NOT IN {_SEARCHABLE}"):
         columns = cursor.execute(
-            f"SELECT rowid AS id, document_id FROM {schema.DOCUMENTS} WHERE document_kind {condition} "
-            "ORDER BY document_id"
+            f"SELECT rowid AS id, document_id, strlen(document_id) AS length FROM {schema.DOCUMENTS} "
+            f"WHERE document_kind {condition} ORDER BY document_id"
         ).fetchnumpy()
         found.append(columns["id"])
-        tables.append(StringTable.read([columns["document_id"].tolist()]))
+        tables.append(StringTable.of(columns["document_id"].tolist(), columns["length"]))
     order = np.concatenate(found)
     rows = np.full(int(order.max(initial=-1)) + 1, -1, dtype=np.int32)
     rows[order] = np.arange(len(order), dtype=np.int32)
@@ -231,5 +231,8 @@ def _nested(places: Sequence[tuple[str, str]]) -> dict[str, dict[str, int]]:
     return nested
 
 
-def _strings(cursor: "DuckDBPyConnection", sql: str) -> list[str]:
-    return [row[0] for row in cursor.execute(sql).fetchall()]
+def _read_threads(cursor: "DuckDBPyConnection") -> StringTable:
+    found = cursor.execute(
+        "SELECT thread_id, strlen(thread_id) AS length FROM resident_threads ORDER BY code"
+    ).fetchnumpy()
+    return StringTable.of(found["thread_id"].tolist(), found["length"])

@@ -131,7 +131,9 @@ def read_postings(cursor: "DuckDBPyConnection", columns: Columns, *, presorted: 
     Raises:
         ArtifactInvalidError: The index contradicts itself.
     """
-    dictionary = cursor.execute(f"SELECT term, termid, df FROM {schema.FTS_SCHEMA}.dict ORDER BY term").fetchnumpy()
+    dictionary = cursor.execute(
+        f"SELECT term, strlen(term) AS length, termid, df FROM {schema.FTS_SCHEMA}.dict ORDER BY term"
+    ).fetchnumpy()
     term_ids = dictionary["termid"].astype(np.int64)
     size = int(term_ids.max(initial=-1)) + 1
     frequencies = np.zeros(size, dtype=np.int64)
@@ -144,7 +146,7 @@ def read_postings(cursor: "DuckDBPyConnection", columns: Columns, *, presorted: 
         documents=_statistics(cursor)[0],
         searchable=columns.searchable,
         windows=len(columns.window_ids),
-        terms=StringTable.read([dictionary["term"].tolist()]),
+        terms=StringTable.of(dictionary["term"].tolist(), dictionary["length"]),
         term_ids=term_ids,
         frequencies=frequencies,
         starts=starts,

@@ -19,6 +19,7 @@ from retrieval.resident.columns import Columns, Kind
 from retrieval.resident.masks import Mask, document_mask, window_mask
 from retrieval.resident.memory import Resident
 from retrieval.resident.postings import best_scores, round_scores
+from retrieval.resident.texts import SEPARATOR
 from retrieval.visibility import Visibility
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ class ResidentReader:
     def _grade(self, wanted: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.int64]]:
         """Return row, strings at borders and strings in the same case of all documents that hold *wanted*."""
         texts = self._resident.texts
-        if texts is not None and all(one and one.isascii() for one in wanted):
+        if texts is not None and all(_is_plain(one) for one in wanted):
             graded = texts.grade(wanted, is_word=self._is_word)
             if graded is not None:
                 return graded
@@ -265,6 +266,11 @@ class ResidentReader:
 
 def _allowed(scores: NDArray[np.float64], mask: Mask | None) -> NDArray[np.float64]:
     return scores if mask is None else scores * mask
+
+
+def _is_plain(wanted: str) -> bool:
+    """Return whether a string can be looked for in the texts in memory."""
+    return bool(wanted) and wanted.isascii() and SEPARATOR not in wanted
 
 
 def _is_direction(vector: NDArray[np.float32]) -> bool:

@@ -1,7 +1,7 @@
 """A sorted table of strings in one block of memory, found by halving."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
@@ -26,15 +26,16 @@ class StringTable(Sequence[str]):
         self._positions = offsets.data
 
     @classmethod
-    def read(cls, portions: Iterable[Sequence[str]]) -> Self:
-        """Make a table of strings that come sorted, in portions."""
-        blocks: list[bytes] = []
-        lengths: list[NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
-        for portion in portions:
-            encoded = [text.encode() for text in portion]
-            blocks.append(b"".join(encoded))
-            lengths.append(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
-        return cls(b"".join(blocks), np.cumsum(np.concatenate(lengths)))
+    def of(cls, strings: Sequence[str], lengths: NDArray[np.int64]) -> Self:
+        """Make a table of strings that come sorted.
+
+        Args:
+            strings: Distinct.
+            lengths: `(n,)`, how many bytes each has; DuckDB counts them faster.
+        """
+        offsets = np.zeros(len(strings) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls("".join(strings).encode(), offsets)
 
     def __len__(self) -> int:
         return len(self._offsets) - 1

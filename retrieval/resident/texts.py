@@ -22,11 +22,10 @@ from retrieval.resident.columns import Columns
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# Other threads get their turn between blocks: looking for a string holds the interpreter.
-_BLOCK_BYTES: Final = 4 << 20
-_PORTION: Final = 4_096
-# No UTF-8 text holds this byte, so nothing is found across two texts.
-_SEPARATOR: Final = b"\xff"
+# Documents a block. Other threads get their turn between blocks: looking for a string holds the interpreter.
+_PORTION: Final = 16_384
+# Strings that hold it are not looked for here, so that nothing is found across two texts.
+SEPARATOR: Final = "\0"
 # What DuckDB folds to ASCII letters, by `lower` or in regular expressions: dotted I, long s, Kelvin.
 ODD_CHARACTERS: Final = "\u0130\u017f\u212a"
 _WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
@@ -89,7 +88,7 @@ class Texts:
         """Return row, strings at token borders and strings in the same case, of every document that holds *wanted*.
 
         Args:
-            wanted: At least one string, ASCII, not empty.
+            wanted: At least one string, ASCII, not empty, without `SEPARATOR`.
             is_word: Whether a character, not ASCII, is a letter or digit.
 
         Returns:
@@ -148,33 +147,35 @@ def read_texts(cursor: "DuckDBPyConnection", columns: Columns, *, own_text: bool
         own_text: Whether this project's builder made the texts.
     """
     text = text_sql(own_text=own_text)
-    cursor.execute(
-        f"SELECT d.rowid, {text}, CASE WHEN strlen({text}) = length({text}) THEN NULL ELSE lower({text}) END "
-        f"FROM {schema.DOCUMENTS} d WHERE d.document_kind IN ('message', 'file_chunk')"
-    )
-    blocks: list[Block] = []
-    portion: list[tuple[int, bytes, bytes]] = []
-    size = 0
-    while rows := cursor.fetchmany(_PORTION):
-        for rowid, original, lowered in rows:
-            encoded = original.encode()
-            portion.append((rowid, encoded, encoded.lower() if lowered is None else lowered.encode()))
-            size += len(encoded)
-        if size > _BLOCK_BYTES:
-            blocks.append(_block(portion, columns))
-            portion, size = [], 0
-    blocks.append(_block(portion, columns))
+    blocks = []
+    for start in range(0, len(columns.rows), _PORTION):
+        found = cursor.execute(
+            f"SELECT id, text, strlen(text) AS length, CASE WHEN plain THEN '' ELSE lower(text) END AS lowered, "
+            "CASE WHEN plain THEN strlen(text) ELSE strlen(lower(text)) END AS lowered_length FROM ("
+            f"SELECT d.rowid AS id, {text} AS text, strlen({text}) = length({text}) AS plain FROM {schema.DOCUMENTS} d "
+            "WHERE d.document_kind IN ('message', 'file_chunk') AND d.rowid >= ? AND d.rowid < ?)",
+            [start, start + _PORTION],
+        ).fetchnumpy()
+        texts = found["text"].tolist()
+        # Of plain ASCII there is nothing to fold but what `bytes.lower` folds, and that leaves the others as they are.
+        folded = [lowered or text for text, lowered in zip(texts, found["lowered"].tolist(), strict=True)]
+        blocks.append(
+            Block(
+                rows=columns.rows[found["id"]],
+                texts=_joined(texts),
+                starts=_starts(found["length"]),
+                lowered=_joined(folded).lower(),
+                lowered_starts=_starts(found["lowered_length"]),
+            )
+        )
     return Texts(blocks=tuple(blocks))
 
 
-def _block(portion: Sequence[tuple[int, bytes, bytes]], columns: Columns) -> Block:
-    texts, starts = _joined([text for _, text, _ in portion])
-    lowered, lowered_starts = _joined([text for _, _, text in portion])
-    rowids = np.array([rowid for rowid, _, _ in portion], dtype=np.int64)
-    return Block(rows=columns.rows[rowids], texts=texts, starts=starts, lowered=lowered, lowered_starts=lowered_starts)
+def _joined(texts: Sequence[str]) -> bytes:
+    return SEPARATOR.join((*texts, "")).encode()
 
 
-def _joined(texts: Sequence[bytes]) -> tuple[bytes, Sequence[int]]:
-    starts = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter((len(text) + 1 for text in texts), dtype=np.int64, count=len(texts)), out=starts[1:])
-    return _SEPARATOR.join((*texts, b"")), starts.data
+def _starts(lengths: NDArray[np.int64]) -> Sequence[int]:
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths + 1, out=starts[1:])
+    return starts.data
