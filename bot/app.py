@@ -15,7 +15,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.archive import Archive
-from bot.artifact_watch import ArtifactWatch
+from bot.artifact_watch import ArtifactWatch, Refreshable
 from bot.audit import AuditEntry, AuditEvent, AuditFile
 from bot.connection import SocketConnection
 from bot.deny_list import DenyList, DenyListError
@@ -31,6 +31,8 @@ from bot.settings import Settings
 from bot.visibility import AccessRules
 from bot.web_api import WebAPI, error_code
 from retrieval import ArtifactInfo, ArtifactStore
+from retrieval.errors import RemoteArtifactError
+from retrieval.remote import PulledStore, RemoteArtifacts, RemoteOptions
 
 _log = structlog.get_logger(__name__)
 
@@ -247,7 +249,23 @@ def _build_watch(
         if audit is not None:
             audit.write(AuditEntry(event=AuditEvent.ERROR, reason="archive_not_usable"))
 
-    return ArtifactWatch(store, interval_seconds=settings.swap_check_seconds, on_swap=on_swap, on_problem=on_problem)
+    return ArtifactWatch(
+        _watched(settings, store),
+        interval_seconds=settings.swap_check_seconds,
+        on_swap=on_swap,
+        on_problem=on_problem,
+    )
+
+
+def _watched(settings: Settings, store: ArtifactStore) -> Refreshable:
+    """Return the store itself, or one that is filled from a web server first."""
+    if settings.artifact_url is None or settings.artifacts is None:
+        return store
+    options = RemoteOptions(allow_public=settings.artifact_allow_public)
+    try:
+        return PulledStore(store, RemoteArtifacts(settings.artifact_url, settings.artifacts, options=options))
+    except RemoteArtifactError as exc:
+        raise StartError(f"SLACKQUERY_ARTIFACT_URL cannot be used: {exc}") from exc
 
 
 def _build_app(client: AsyncWebClient, identity: Identity, services: Services) -> AsyncApp:

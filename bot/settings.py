@@ -68,6 +68,12 @@ def _with_slash(value: str) -> str:
     return value if value.endswith("/") else value + "/"
 
 
+def _http_url(value: str | None) -> str | None:
+    if value is not None and not value.startswith(("https://", "http://")):
+        raise ValueError("it must start with https:// or http://")
+    return value
+
+
 def _bot_token(value: SecretStr) -> SecretStr:
     if not value.get_secret_value().startswith("xoxb-"):
         raise ValueError("it must start with xoxb-")
@@ -167,6 +173,15 @@ class Settings(EngineSettings):
     )
     swap_check_seconds: Annotated[int, Field(ge=1, le=86_400)] = Field(
         60, description="How often to look for a new `current.duckdb`, seconds."
+    )
+    artifact_url: Annotated[str | None, AfterValidator(_http_url)] = Field(
+        None,
+        repr=False,
+        description="URL of a manifest on a web server; what it names is fetched into `SLACKQUERY_ARTIFACTS`. "
+        "Unset: the folder alone.",
+    )
+    artifact_allow_public: bool = Field(
+        False, description="`true` lets that server redirect to addresses outside loopback and private networks."
     )
     answer_seconds: Annotated[float, Field(ge=2, le=60)] = Field(
         10.0, description="Time budget of one answer, seconds, waiting in the queue included."

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from pydantic import ValidationError
 
+from bot.settings import Settings
 from retrieval import ArtifactStore, list_artifacts, rollback
 from retrieval.errors import RemoteArtifactError
 from retrieval.locking import folder_lock
@@ -17,6 +19,7 @@ from retrieval.publication import current_path
 from retrieval.remote import FETCHER_LOCK, PulledStore, RemoteArtifacts, RemoteOptions
 from tests.artifact_factory import Row, write_artifact
 from tests.artifact_server import ArtifactServer, Trouble
+from tests.bot_harness import build_archive, running_bot
 
 OLD = "20261101T000000Z-aaaaaaaa-11111111"
 NEW = "20261102T000000Z-bbbbbbbb-22222222"
@@ -344,3 +347,22 @@ def test_without_any_artifact_the_server_explains_why(tmp_path: Path) -> None:
     outcome = PulledStore(store, RemoteArtifacts("http://127.0.0.1:9/x", tmp_path / "here")).refresh()
 
     assert "cannot be reached" in str(outcome.problem)
+
+
+async def test_a_bot_on_another_machine_serves_what_the_builder_uploads(tmp_path: Path) -> None:
+    """The seam in the composition root: an empty folder and a URL are enough."""
+    artifact = build_archive(tmp_path / "builder")
+    with ArtifactServer(artifact.parent, manifest_path(artifact)) as server:
+        async with running_bot(tmp_path / "bot", artifact_url=server.url) as office:
+            answer = await office.ask("rate limit 429 mode:lexical")
+            server.trouble = Trouble.MANIFEST_503
+            state = await office.bot.services.watch.check()
+
+    assert "rate limit 429" in answer.plain_text
+    assert state.info is not None
+    assert "HTTP status 503" in str(state.problem)
+
+
+def test_the_url_must_be_one(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="it must start with https"):
+        Settings.of(slack_bot_token="xoxb-test", slack_app_token="xapp-test", artifact_url="ftp://store.test/x")
