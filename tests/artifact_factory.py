@@ -96,8 +96,10 @@ def write_artifact(
         connection.execute(statement)
     if not contract:
         connection.execute(schema.DOCUMENT_MESSAGES_DDL)
+    connection.begin()
     for row in rows:
         _insert(connection, row, contract=contract)
+    connection.commit()
     if spec is not None:
         _insert_spec(connection, spec)
     if contract:
