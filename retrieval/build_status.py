@@ -77,6 +77,7 @@ def write_status(folder: Path, status: BuildStatus) -> None:
     Raises:
         OSError: The folder cannot be written.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     temporary = folder / _TEMPORARY_NAME
     temporary.write_text(status.model_dump_json(indent=2) + "\n", encoding="utf-8")
     temporary.replace(folder / STATUS_NAME)

@@ -26,10 +26,12 @@ NO_GENERATION: Final = "none"
 BATCH: Final = 64
 NORM_TOLERANCE: Final = 1e-4
 
+# With rowids: without them SQLite keeps no more than a quarter of a page in place, and each vector takes a page of its
+# own beside it (measured: 4.7 KB a vector of 384, against 2.1 KB).
 _DDL: Final = """
 CREATE TABLE IF NOT EXISTS vectors (
     generation TEXT NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (generation, digest)
-) WITHOUT ROWID
+)
 """
 
 
