@@ -76,16 +76,27 @@ class SlackForm:
 
 
 def lexemes(text: str) -> list[Lexeme]:
-    """Return the pieces of *text* in order; nothing but white space is left out.
+    """Return the pieces of *text* in order; nothing but white space is left out, half characters are replaced.
 
     Never raises; linear in the text's length.
     """
+    text = whole_characters(text)
     found: list[Lexeme] = []
     position = 0
     while (position := _skip_blank(text, position)) < len(text):
         lexeme, position = _next_lexeme(text, position)
         found.append(lexeme)
     return found
+
+
+def whole_characters(text: str) -> str:
+    """Return *text* with pairs of surrogates joined and lone ones replaced by U+FFFD, so that it can be encoded.
+
+    Lone ones come from a command line that is not UTF-8 and from JSON that was cut within a character.
+    """
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def unescape(text: str) -> str:

@@ -15,6 +15,7 @@ from typing import Final
 import regex
 
 from retrieval.analyzer import TokenSpan, token_spans
+from retrieval.lexemes import whole_characters
 
 # How far a cut may move to reach a blank; in scripts without blanks it stays where it is.
 _MAX_WORD_SHIFT: Final = 40
@@ -82,7 +83,7 @@ def make_passage(text: str, *, terms: Sequence[str], phrases: Sequence[str] = ()
     """
     if max_chars < 1:
         raise ValueError(f"max_chars must be positive, not {max_chars}")
-    shown, code = _without_delimiters(_whole_characters(text))
+    shown, code = _without_delimiters(whole_characters(text))
     marks = sorted(
         [*_term_marks(shown, code, frozenset(terms)), *_phrase_marks(shown, phrases)],
         key=lambda mark: (mark.start, mark.end),
@@ -100,13 +101,6 @@ def make_passage(text: str, *, terms: Sequence[str], phrases: Sequence[str] = ()
         cut_start=bool(shown[:start].strip()),
         cut_end=bool(shown[end:].strip()),
     )
-
-
-def _whole_characters(text: str) -> str:
-    """Return *text* with pairs of surrogates joined and lone ones replaced, so that it can be encoded."""
-    if not any("\ud800" <= character <= "\udfff" for character in text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _without_delimiters(text: str) -> tuple[str, list[tuple[int, int]]]:

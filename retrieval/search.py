@@ -14,6 +14,7 @@ from retrieval.documents import fetch_documents
 from retrieval.embedding import QueryEmbedder
 from retrieval.errors import EmbeddingModelError, FilterError, QueryTextError
 from retrieval.filters import place_predicate, validate_filters
+from retrieval.lexemes import whole_characters
 from retrieval.models import Document, Filters, FusedCandidate, Fusion, Hit, Mode, ResultPage, SearchRequest, Sort
 from retrieval.ranking import DEPTH, Ranker, Ranking
 from retrieval.readers import open_reader
@@ -116,6 +117,8 @@ def _validate(request: SearchRequest) -> None:
         return
     if len(request.text) > MAX_QUERY_CHARS:
         raise QueryTextError(f"The query is longer than {MAX_QUERY_CHARS:,} characters.")
+    if whole_characters(request.text) != request.text:
+        raise QueryTextError("The query holds half of a character, which no message can hold.")
     if not tokenize(request.text):
         raise QueryTextError("There is no word or number to search for in this query.")
 

@@ -442,3 +442,7 @@ def test_modifiers_mean_the_same_in_any_order(order: list[str]) -> None:
 
 def _ranked(piece: str) -> list[str]:
     return [] if ":" in piece or piece.startswith("-") else piece.strip('"').split()
+
+
+def test_half_characters_are_replaced_and_pairs_joined() -> None:
+    assert parse('caf\udce9 "\ud83d\ude00 x"').text == "caf\ufffd \U0001f600 x"

@@ -129,6 +129,7 @@ def test_wrong_codes_are_no_lexical_hits_before_the_right_one(codes: Artifact, q
         "a b " * 1250,
         "(" * 5000,
         "\x00",
+        "429 \udce9",
         "%s {0} \\ ' \" ; $1 ?",
     ],
 )
