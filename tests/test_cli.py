@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -176,6 +177,83 @@ def test_wrong_usage_exits_2(arguments: Sequence[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"), [("-again 429", 1), ('-"partner tier" 429', 1), ("-hello 429", 2), ("429 -again", 1)]
+)
+def test_a_query_may_begin_with_an_exclusion(folder: Path, query: str, expected: int) -> None:
+    page = run_json("search", "-a", folder, "--mode", "lexical", query)
+
+    assert page["query"] == query
+    assert len(page["results"]) == expected  # type: ignore[arg-type]
+
+
+def test_a_lone_exclusion_is_understood_and_a_misspelt_option_is_not(folder: Path) -> None:
+    alone = run("search", "-hello", f"-a{folder}", "--mode", "lexical")
+    misspelt = run("search", "429", "--limt", "3", "-a", folder)
+
+    assert (alone.exit_code, misspelt.exit_code) == (0, 2)
+    assert "--limit" in misspelt.stderr
+
+
+@pytest.mark.parametrize("command", ["search", "message", "thread"])
+def test_bytes_that_are_not_utf_8_do_no_harm(folder: Path, command: str) -> None:
+    """The shell hands them over as half surrogates."""
+    result = run(command, "caf\udce9 429", "--artifacts", folder, *(["--json"] if command == "search" else []))
+
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    if command == "search":
+        assert json.loads(result.stdout)["query"] == "caf\ufffd 429"
+    else:
+        assert "caf\ufffd 429" in result.stderr
+
+
+def test_messages_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    rows = [Row(key="1.1", text="deploy \x1b]0;owned\x07 \x1b[31mred \x9b2J", author_name="A\x1bda", thread="1.1")]
+    write_artifact(tmp_path, rows, publish=True)
+    found = run("search", "deploy", "--artifacts", tmp_path, "--mode", "lexical")
+    around = run("message", "T1:C1:1.1", "--artifacts", tmp_path)
+    thread = run("thread", "T1:C1:1.1", "--artifacts", tmp_path)
+
+    for result in (found, around, thread):
+        assert result.exit_code == 0
+        assert "deploy" in result.stdout
+        assert not re.search(r"[\x07\x1b\x9b]", result.output)
+
+
+def test_the_name_of_a_direct_message_has_no_number_sign(tmp_path: Path) -> None:
+    row = Row(key="1.1", text="between us", channel="D1", channel_name="Ada, Bo")
+    write_artifact(tmp_path, [row], publish=True)
+
+    assert "Ada  Ada, Bo  2025" in run("message", "T1:D1:1.1", "--artifacts", tmp_path).stdout
+
+
+def test_build_ids_and_findings_are_never_cut(folder: Path) -> None:
+    """They are copied into `rollback`."""
+    listed = run("artifacts", "--artifacts", folder).stdout
+
+    assert "20261101T000000Z-aaaaaaaa-bbbbbbbb" in listed
+    assert "documents, 15 vectors of 3" in run("doctor", "--artifacts", folder).stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--workspace-url", "acme.slack.com"),
+        ("--workspace-url", "javascript:alert(1)"),
+        ("--workspace-url", "https://"),
+        ("--workspace-id", "T1:C1"),
+        ("--workspace-id", ""),
+    ],
+)
+def test_a_workspace_that_cannot_be_is_wrong_usage(tmp_path: Path, option: str, value: str) -> None:
+    """Links that are silently missing are found out about a build later."""
+    result = run("build", export(tmp_path), "--out", tmp_path / "out", "--embedder", "none", option, value)
+
+    assert result.exit_code == 2
+    assert option in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_every_command_and_option_has_help() -> None:
     """A newcomer finds every verb explained."""
     for name, command in main.commands.items():
@@ -224,6 +302,7 @@ def test_as_user_sees_what_the_export_says(tmp_path: Path) -> None:
 
     assert (found("U1"), found("U2"), found("U3")) == (1, 2, 0)
     assert "knows no user" in run("search", "budget", "--artifacts", out, "--as", "U9").stderr
+    assert "U3 may see no channel" in run("search", "budget", "--artifacts", out, "--as", "U3").stderr
 
 
 def test_unreadable_files_are_named_and_exit_1_unless_lenient(tmp_path: Path) -> None:

@@ -2,26 +2,36 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import click
 from rich.table import Table
 
-from bot.cli.opening import artifacts_option, artifacts_path, json_option
+from bot.cli.opening import (
+    artifacts_option,
+    artifacts_path,
+    json_option,
+    workspace_id_option,
+    workspace_url_option,
+)
 from bot.cli.output import ConsoleProgress, print_json, result_console, say
 from bot.embedders import embedder_factory
+from bot.rich_text import harmless
 from bot.settings import EngineSettings, load_settings
 from retrieval import ArtifactEntry, ArtifactInfo, list_artifacts
 from retrieval import publish as publish_artifact
 from retrieval import rollback as rollback_artifact
 from retrieval.build_status import BuildStatus, indexer_runs, read_status, status_problem
 
+_TABLE_WIDTH: Final = 200
+
 
 @click.command()
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of artifacts.")
-@click.option("--workspace-id", default=None, help="Default: the team_id in users.json.")
+@workspace_id_option
 @click.option("--workspace-name", default=None, help="What people call the workspace.")
-@click.option("--workspace-url", default=None, help="Such as https://acme.slack.com; permalinks need it.")
+@workspace_url_option
 @click.option("--embedder", default="auto", show_default=True, metavar="auto|none|URL", help="What makes the vectors.")
 @click.option(
     "--files", type=click.Path(path_type=Path), default=None, help="Folder with the text files that were shared."
@@ -70,7 +80,7 @@ def build(
         print_json({"artifact": str(result.artifact), "published": then_publish, **result.report.as_json()})
     else:
         for line in result.report.lines():
-            result_console().print(line, soft_wrap=True, markup=False)
+            result_console().print(harmless(line), soft_wrap=True, markup=False)
         say(f"{'Published' if then_publish else 'Built'} {result.artifact}")
     if result.report.unreadable and not lenient:
         say(f"{len(result.report.unreadable)} files could not be read; --lenient accepts that.")
@@ -116,7 +126,8 @@ def artifacts(*, artifacts: Path | None, as_json: bool) -> None:
             f"{entry.size_bytes / 2**20:,.1f}",
             _state(entry),
         )
-    result_console().print(table)
+    # A build id that is cut cannot be given to `rollback`.
+    result_console(width=_TABLE_WIDTH).print(table)
     if status is not None:
         say(_indexer_line(artifacts_path(artifacts), status))
 

@@ -25,7 +25,7 @@ def doctor(context: click.Context, *, artifacts: Path | None, verify: bool, as_j
     for finding in diagnose(folder, embedders=embedders, verify=verify):
         findings.append(finding)
         if not as_json:
-            result_console().print(_line(finding))
+            result_console().print(_line(finding), soft_wrap=True)
     healthy = all(finding.ok for finding in findings)
     if as_json:
         print_json({"ok": healthy, "findings": [_finding_json(finding) for finding in findings]})

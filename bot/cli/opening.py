@@ -1,6 +1,7 @@
 """Opening what a command works on: the artifact, its embedding model, what the caller may see."""
 
 import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from retrieval import (
     Visibility,
     visibility_as,
 )
+from retrieval.permalinks import message_permalink
 
 artifacts_option = click.option(
     "--artifacts",
@@ -28,6 +30,26 @@ artifacts_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 as_option = click.option(
     "--as", "as_user", metavar="USER_ID", default=None, help="See only what the archive says this user can see."
+)
+
+
+def _workspace_id(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(r"[\w.-]+", value):
+        raise click.BadParameter("An id such as T0123ABCD has letters and digits only.")
+    return value
+
+
+def _workspace_url(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and message_permalink(value, "C1", "1.1", None) is None:
+        raise click.BadParameter(f"{value!r} is not an address such as https://acme.slack.com.")
+    return value
+
+
+workspace_id_option = click.option(
+    "--workspace-id", default=None, callback=_workspace_id, help="Default: the team_id in users.json."
+)
+workspace_url_option = click.option(
+    "--workspace-url", default=None, callback=_workspace_url, help="Such as https://acme.slack.com; permalinks need it."
 )
 
 
@@ -77,4 +99,7 @@ def caller_visibility(artifact: Artifact, as_user: str | None) -> Visibility:
     if as_user is None:
         say("Searching everything in the archive; use --as USER_ID to see what one person may see.")
         return Visibility.everything()
-    return visibility_as(artifact, as_user)
+    visibility = visibility_as(artifact, as_user)
+    if not any(visibility.allowed.values() if visibility.allowed is not None else ()):
+        say(f"By the archive {as_user} may see no channel: deactivated, a bot, or a guest who is in none.")
+    return visibility

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
 
+import click
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -22,6 +23,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from bot.rich_text import harmless
+
 # How often a stage reports where nobody can see a bar move.
 _PLAIN_SECONDS: Final = 10.0
 
@@ -32,13 +35,17 @@ def print_json(document: Mapping[str, object]) -> None:
 
 
 def say(text: str) -> None:
-    """Print a line for people on stderr."""
-    sys.stderr.write(text + "\n")
+    """Print a line for people on stderr, without what could steer a terminal."""
+    click.echo(harmless(text), err=True)
 
 
-def result_console() -> Console:
-    """Return the console for results; colours only on a terminal, long lines folded at words."""
-    return Console(file=sys.stdout, highlight=False, emoji=False)
+def result_console(*, width: int | None = None) -> Console:
+    """Return the console for results; colours only on a terminal, long lines folded at words.
+
+    Args:
+        width: Characters a line may have; None for the terminal's, 80 where there is none.
+    """
+    return Console(file=sys.stdout, highlight=False, emoji=False, width=width)
 
 
 def iso_time(ts_us: int) -> str:

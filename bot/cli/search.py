@@ -1,5 +1,7 @@
 """`slackquery search`, `message` and `thread`."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +21,7 @@ from bot.cli.opening import (
     query_embedder,
 )
 from bot.cli.output import iso_time, print_json, result_console, say
+from bot.rich_text import harmless
 from bot.settings import EngineSettings, load_settings
 from retrieval import (
     Artifact,
@@ -41,6 +44,7 @@ from retrieval import (
     read_names,
     search_slack,
 )
+from retrieval.lexemes import whole_characters
 
 _RANKS = (
     (Retriever.EXACT, "exact"),
@@ -50,8 +54,36 @@ _RANKS = (
 )
 
 
-@click.command()
-@click.argument("query")
+class QueryCommand(click.Command):
+    """A command whose argument may begin with `-word`, as exclusions do, without a `--` before it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse *args*, with what looks like an exclusion taken for the argument that it is."""
+        options = {name: param for param in self.get_params(ctx) for name in param.opts}
+        if "--" not in args:
+            for position, argument in enumerate(args):
+                before = options.get(args[position - 1]) if position else None
+                is_value = isinstance(before, click.Option) and not before.is_flag
+                if not is_value and _is_exclusion(argument, options):
+                    args = [*args[:position], *args[position + 1 :], "--", argument]
+                    break
+        return super().parse_args(ctx, args)
+
+
+def _is_exclusion(argument: str, options: Mapping[str, click.Parameter]) -> bool:
+    if not re.match(r"-[^-]", argument) or argument in options:
+        return False
+    # `-aDIR` is an option with its value.
+    short = options.get(argument[:2])
+    return not isinstance(short, click.Option) or short.is_flag or " " in argument
+
+
+def _whole(_context: click.Context, _argument: click.Parameter, value: str) -> str:
+    return whole_characters(value)
+
+
+@click.command(cls=QueryCommand)
+@click.argument("query", callback=_whole)
 @artifacts_option
 @click.option("--mode", type=click.Choice([mode.value for mode in Mode]), default=None, help="Default: hybrid.")
 @click.option("--channel", "channels", multiple=True, metavar="X", help="Channel id or name; repeatable.")
@@ -114,7 +146,7 @@ def search(
 
 
 @click.command()
-@click.argument("document_id")
+@click.argument("document_id", callback=_whole)
 @artifacts_option
 @click.option("--before", type=click.IntRange(0, 100), default=5, show_default=True, help="Neighbours before it.")
 @click.option("--after", type=click.IntRange(0, 100), default=5, show_default=True, help="Neighbours after it.")
@@ -146,7 +178,7 @@ def message(
 
 
 @click.command()
-@click.argument("thread_id")
+@click.argument("thread_id", callback=_whole)
 @artifacts_option
 @click.option("--limit", type=click.IntRange(1, 500), default=200, show_default=True, help="Messages at most.")
 @as_option
@@ -278,7 +310,9 @@ def _document_json(document: Document) -> dict[str, object]:
 def _print_page(console: Console, page: ResultPage, parsed: ParsedQuery, *, explain: bool) -> None:
     shown = f"{page.offset + 1} to {page.offset + len(page.hits)}" if page.hits else "no hits"
     console.print(
-        Text(f"{parsed.understood}  |  {page.request.mode.value}, {page.route.value}  |  {shown}", style="dim")
+        Text(
+            f"{harmless(parsed.understood)}  |  {page.request.mode.value}, {page.route.value}  |  {shown}", style="dim"
+        )
     )
     for hit in page.hits:
         _print_hit(console, page, hit, explain=explain)
@@ -298,7 +332,7 @@ def _print_hit(console: Console, page: ResultPage, hit: Hit, *, explain: bool) -
     passage = make_passage(hit.document.text, terms=page.terms, phrases=page.request.filters.phrases)
     text = Text("… " if passage.cut_start else "")
     for segment in passage.segments:
-        text.append(segment.text, style="bold" if segment.matched else "")
+        text.append(harmless(segment.text), style="bold" if segment.matched else "")
     text.append(" …" if passage.cut_end else "")
     console.print(Padding(text, (0, 0, 0, 3), expand=False))
     console.print(Padding(Text(_why(hit), style="dim"), (0, 0, 0, 3), expand=False))
@@ -309,9 +343,11 @@ def _print_hit(console: Console, page: ResultPage, hit: Hit, *, explain: bool) -
 
 def _heading(document: Document) -> Text:
     author = document.author_name or document.author_id or "unknown author"
-    channel = f"#{document.channel_name}" if document.channel_name else document.channel_id
+    # The name of a direct message is that of its people.
+    sigil = "" if document.channel_id.startswith("D") else "#"
+    channel = f"{sigil}{document.channel_name}" if document.channel_name else document.channel_id
     when = iso_time(document.ts_us)[:16].replace("T", " ")
-    heading = Text.assemble((author, "bold cyan"), f"  {channel}  {when} UTC")
+    heading = Text.assemble((harmless(author), "bold cyan"), f"  {harmless(channel)}  {when} UTC")
     if document.document_kind is DocumentKind.FILE_CHUNK:
         heading.append("  file")
     elif document.thread_size > 1:
@@ -337,4 +373,4 @@ def _explanation(hit: Hit) -> str:
 
 def _print_message(console: Console, document: Document, *, marked: bool) -> None:
     console.print(Text.assemble(("> " if marked else "  ", "bold"), _heading(document)))
-    console.print(Padding(Text(document.text), (0, 0, 1, 4), expand=False))
+    console.print(Padding(Text(harmless(document.text)), (0, 0, 1, 4), expand=False))
