@@ -236,13 +236,17 @@ def measure_hybrid(setup: Setup) -> Report:
         times |= interleaved({"embedding a query": model.embed_query}, texts, repeats=1)
         single, eight = throughput(ways["hybrid"], texts, workers=1), throughput(ways["hybrid"], texts, workers=8)
         both = times["lexical"].p50 + times["semantic"].p50
+        both_cpu = times["lexical"].cpu_p50 + times["semantic"].cpu_p50
         return {
             **rows(times),
             "single stream, per second": round(single[0], 2),
             "eight at once, per second": round(eight[0], 2),
             "eight at once": eight[1].row(),
             "ratios": {
-                "hybrid / (lexical + semantic) (<= 1.2)": round(times["hybrid"].p50 / both, 3),
+                "hybrid / (lexical + semantic) (<= 1.2)": {
+                    "wall": round(times["hybrid"].p50 / both, 3),
+                    "cpu": round(times["hybrid"].cpu_p50 / both_cpu, 3),
+                },
                 "eight at once / single stream (>= 0.7)": round(eight[0] / single[0], 3),
             },
         }
@@ -412,9 +416,13 @@ def throughput(way: Callable[[str], object], texts: Sequence[str], *, workers: i
     return len(texts) / (time.perf_counter() - started), summary(wall, [])
 
 
-def ratio(times: Mapping[str, Times], one: str, other: str) -> float:
-    """Return the quotient of two medians."""
-    return round(times[one].p50 / times[other].p50, 3)
+def ratio(times: Mapping[str, Times], one: str, other: str) -> dict[str, float]:
+    """Return the quotient of two medians, of wall-clock and of processor time.
+
+    Processor time counts both threads of DuckDB, and says more where others use the machine.
+    """
+    wall, cpu = times[one].p50 / times[other].p50, times[one].cpu_p50 / times[other].cpu_p50
+    return {"wall": round(wall, 3), "cpu": round(cpu, 3)}
 
 
 def rows(times: Mapping[str, Times]) -> dict[str, dict[str, float]]:

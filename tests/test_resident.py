@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -11,17 +12,30 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from retrieval import Artifact, DocumentKind, Filters, Visibility, schema
+from retrieval import (
+    Artifact,
+    DocumentKind,
+    Filters,
+    Fusion,
+    Mode,
+    ResultPage,
+    SearchRequest,
+    Sort,
+    Visibility,
+    schema,
+    search_slack,
+)
 from retrieval.analyzer import tokenize
 from retrieval.duckdb_reader import DuckDBReader
 from retrieval.errors import ArtifactInvalidError
 from retrieval.reader import Reader
 from retrieval.readers import open_reader
-from retrieval.resident import texts
+from retrieval.resident import NOT_LOADED, texts
 from retrieval.resident.reader import ResidentReader
+from retrieval.resident.selection import leading
 from retrieval.store import ArtifactStore
 from retrieval.validation import validate_artifact
-from tests.artifact_factory import START_US, Row, unit, write_artifact
+from tests.artifact_factory import START_US, Row, ToyEmbedder, unit, write_artifact
 
 WORDS = tuple(
     "deploy rollback Deploy checkout E4392 proj-17 foo.bar_baz v1.2.3 café naïve 上海 我家在上海 ünïcode the a is "
@@ -334,6 +348,49 @@ def test_every_answer_without_filters_equals_that_of_duckdb(
     assert from_memory == from_duckdb
 
 
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 5),
+    make=st.sampled_from(MAKES),
+    query=queries,
+    vector=vectors,
+    mode=st.sampled_from(Mode),
+    fusion=st.sampled_from(Fusion),
+    sort=st.sampled_from(Sort),
+    filters=st.one_of(st.just(Filters()), filters()),
+    visibility=visibilities(),
+)
+def test_pages_are_the_same(
+    archives: Archives,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    seed: int,
+    make: str,
+    query: str,
+    vector: int,
+    mode: Mode,
+    fusion: Fusion,
+    sort: Sort,
+    filters: Filters,
+    visibility: Visibility,
+) -> None:
+    """Whole searches, from the request to the page, but for how long they took."""
+    artifact = archives.get(seed, make)
+    request = SearchRequest(text=query, mode=mode, sort=sort, filters=filters, limit=20)
+    embedder = ToyEmbedder({query: query_vector(vector).tolist()})
+
+    def page() -> ResultPage:
+        found = search_slack(artifact, request, visibility=visibility, embedder=embedder, fusion=fusion)
+        return replace(found, timings_ms={})
+
+    from_memory = page()
+    with monkeypatch.context() as patch:
+        patch.setattr(artifact, "residency", NOT_LOADED)
+        from_duckdb = page()
+
+    assert from_memory == from_duckdb
+
+
 PIECES = ("a", "A", "k", "K", "s", "S", "_", ".", "-", " ", "\n", "é", "上", "٣", "1", "ß", "²", "e\u0301", "/", "\t")
 
 
@@ -467,3 +524,17 @@ def test_a_table_of_postings_that_contradicts_the_index_is_refused(tmp_path: Pat
     assert caught.value.check == "postings"
     with Artifact(path) as artifact:
         assert artifact.load().resident is None
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10_000), limit=st.integers(1, 120), margin=st.sampled_from((0.0, 2e-9, 0.1)))
+def test_leading_values_are_those_that_sorting_finds(*, seed: int, limit: int, margin: float) -> None:
+    chance = np.random.default_rng(seed)
+    values = chance.choice([0.0, 0.0, 1.0, 2.0, 2.0 + 1e-9], size=int(chance.integers(0, 20_000)))
+    values = values + chance.random(len(values)) * chance.choice([0.0, 1e-9, 1.0]) * (values > 0)
+
+    found = leading(values, limit, margin=margin, above=0.0)
+
+    positive = np.flatnonzero(values > 0)
+    bound = np.sort(values[positive])[-limit] - margin if len(positive) > limit else 0.0
+    assert found.tolist() == positive[values[positive] >= bound].tolist()

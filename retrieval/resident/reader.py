@@ -11,7 +11,7 @@ from retrieval import schema
 from retrieval.artifact import Artifact
 from retrieval.duckdb_reader import DuckDBReader
 from retrieval.exact import grade_exact
-from retrieval.filters import text_predicate
+from retrieval.filters import text_predicate, validate_filters
 from retrieval.fts import index_tokens
 from retrieval.lexical import MAX_QUERY_TOKENS, QueryTerms, covered_share, inverse_frequency, ranked_list
 from retrieval.models import DocumentKind, Filters, RankedList, Retriever
@@ -59,7 +59,7 @@ class ResidentReader:
         """
         if DocumentKind.THREAD_CONTEXT in filters.kinds:
             raise ValueError("Thread windows are not held as results of their own.")
-        self._duckdb = DuckDBReader(artifact, cursor, filters=filters, visibility=visibility)
+        validate_filters(filters)
         self._artifact = artifact
         self._cursor = cursor
         self._filters = filters
@@ -215,6 +215,11 @@ class ResidentReader:
     @property
     def _columns(self) -> Columns:
         return self._resident.columns
+
+    @cached_property
+    def _duckdb(self) -> DuckDBReader:
+        """The reader for the little that memory cannot answer."""
+        return DuckDBReader(self._artifact, self._cursor, filters=self._filters, visibility=self._visibility)
 
     @cached_property
     def _mask(self) -> Mask | None:

@@ -15,7 +15,7 @@ def leading(values: Values, limit: int, *, margin: float, above: float) -> NDArr
     """Return the indices of every value within *margin* of the *limit*-th largest, ascending.
 
     The values are estimates of scores that are computed or rounded once more; *margin* is the most by which two of
-    them can change places. The limit-th largest of the maxima over blocks of 64 is never more than the limit-th
+    them can change places. The limit-th largest of the maxima over blocks of 64 values is never more than the limit-th
     largest value, so blocks that stay below it are not looked into.
 
     Args:
@@ -24,15 +24,17 @@ def leading(values: Values, limit: int, *, margin: float, above: float) -> NDArr
         margin: At least 0.
         above: Values that are not above this one are no results at all.
     """
-    whole = len(values) // _BLOCK * _BLOCK
-    blocks = values[:whole].reshape(-1, _BLOCK).max(axis=1)
+    count = len(values) // _BLOCK
+    whole = count * _BLOCK
+    # Block i holds every count-th value from the i-th on: maxima of long rows are several times faster.
+    blocks = values[:whole].reshape(_BLOCK, count).max(axis=0)
     bound = _largest(blocks, limit) if len(blocks) > limit else above
     if bound <= above:
         return _nearest(values, np.flatnonzero(values > above), limit, margin=margin)
     near = np.flatnonzero(blocks >= bound - margin)
-    inside = (near[:, np.newaxis] * _BLOCK + np.arange(_BLOCK)).ravel()
+    inside = (near[:, np.newaxis] + np.arange(0, whole, count)).ravel()
     candidates = np.concatenate((inside, np.arange(whole, len(values))))
-    return _nearest(values, candidates[values[candidates] > above], limit, margin=margin)
+    return np.sort(_nearest(values, candidates[values[candidates] > above], limit, margin=margin))
 
 
 def _nearest(values: Values, candidates: NDArray[np.intp], limit: int, *, margin: float) -> NDArray[np.intp]:
