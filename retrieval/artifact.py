@@ -289,7 +289,8 @@ def _read_info(cursor: "DuckDBPyConnection", path: Path) -> ArtifactInfo:
             f"{path.name} has schema version {version}; this program reads {schema.SCHEMA_VERSION}.",
             check="schema_version",
         )
-    config = _parse_config(config_text, path)
+    # Metadata may leave options out, and the defaults of DuckDB have changed.
+    config = {**_parse_config(config_text, path), **fts.stored_options(cursor)}
     capabilities = frozenset(name for name in _OPTIONAL_TABLES if name in tables[0])
     return ArtifactInfo(
         artifact_id=build_id,

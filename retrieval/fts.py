@@ -12,15 +12,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import regex
+
 from retrieval import schema
 from retrieval.errors import ArtifactInvalidError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# What DuckDB takes when a config does not say: letters only, so digits and `_` are not indexed.
+# What DuckDB documents as its default: letters only. DuckDB 1.5 takes another, without digits and `_` too, so
+# what the file itself says comes first.
 DEFAULT_IGNORE: Final = r"(\.|[^a-z])+"
 DEFAULT_STEMMER: Final = "porter"
+# The text that DuckDB stores as the index's own tokenizer.
+_TOKENIZER: Final = re.compile(
+    r"string_split_regex\(regexp_replace\((lower\()?(strip_accents\()?CAST\(s AS VARCHAR\)\)*, "
+    r"'((?:[^']|'')+)', ' ', 'g'\), '\\s\+'\)"
+)
 # White space as RE2 has it; Python counts some control characters too.
 _SPACE: Final = re.compile(r"[\t\n\f\r ]+")
 
@@ -102,9 +110,28 @@ def index_tokens(cursor: "DuckDBPyConnection", tokens: Sequence[str], config: Ma
 
 
 def indexes_digits(config: Mapping[str, object]) -> bool:
-    """Return whether an index made with *config* keeps digits and `_`; only white-space splitting does surely."""
-    ignore = str(config.get("ignore", DEFAULT_IGNORE))
-    return ignore == schema.FTS_IGNORE or ("0-9" in ignore and "^" in ignore) or r"\d" in ignore
+    """Return whether an index made with *config* keeps digits and `_`; not where its `ignore` cannot be read."""
+    try:
+        return bool(regex.sub(str(config.get("ignore", DEFAULT_IGNORE)), "", "7_") == "7_")
+    except regex.error:
+        return False
+
+
+def stored_options(cursor: "DuckDBPyConnection") -> Mapping[str, object]:
+    """Return what the index's own tokenizer, stored in the file, says of `ignore`, `lower` and `strip_accents`.
+
+    It is read as text and never run. Empty where it has another form than DuckDB gives it.
+    """
+    row = cursor.execute(
+        "SELECT macro_definition FROM duckdb_functions() WHERE schema_name = ? AND function_name = 'tokenize' "
+        "AND database_name = current_database()",
+        [schema.FTS_SCHEMA],
+    ).fetchone()
+    found = _TOKENIZER.fullmatch(str(row[0])) if row else None
+    if found is None:
+        return {}
+    lower, strip_accents, ignore = found.groups()
+    return {"ignore": ignore.replace("''", "'"), "lower": int(bool(lower)), "strip_accents": int(bool(strip_accents))}
 
 
 def config_json(analyzer_version: str) -> str:

@@ -19,9 +19,11 @@ from retrieval import (
     search_slack,
     visibility_as,
 )
+from retrieval.fts import indexes_digits
 from retrieval.manifest import read_manifest
 from retrieval.store import ArtifactStore
 from retrieval.validation import validate_file
+from retrieval.verification import verify_lists
 from tests.artifact_factory import Row, ToyEmbedder, write_artifact
 
 SEE_ALL = Visibility.everything()
@@ -38,6 +40,7 @@ ROWS = (
     Row(key=f"{HEX}:3", text="error E4392 on checkout", minute=3, vector=(0, 0, 1)),
     Row(key=f"{HEX}:4", text="reply without its root", minute=4, thread="lost", vector=(1, 1, 0)),
     Row(key=f"{HEX}:5", text="apply_secrets fails", minute=5, vector=(0, 1, 1), author=None, author_name=None),
+    Row(key=f"{HEX}:8", text="привет из Straße", minute=6, vector=(1, 0, 1)),
     Row(key=f"{HEX}:6", text="reply without its root\nsecond words", kind="thread_context", thread="lost"),
     Row(key=f"{HEX}:7", text="ghost discussion words", kind="thread_context", thread="ghost", root="gone:root"),
 )
@@ -54,6 +57,24 @@ def find(artifact: Artifact, text: str, mode: Mode = Mode.LEXICAL) -> list[str]:
     request = SearchRequest(text=text, mode=mode)
     page = search_slack(artifact, request, visibility=SEE_ALL, embedder=ToyEmbedder({}))
     return [hit.document.text for hit in page.hits]
+
+
+@pytest.mark.parametrize("query", ["привет", "straße"])
+def test_words_are_split_as_the_index_itself_splits(contract: Artifact, query: str) -> None:
+    """The documented default keeps a to z only; the DuckDB that made this index kept every letter."""
+    assert find(contract, query) == ["привет из Straße"]
+
+
+def test_its_own_lists_can_be_verified(contract: Artifact) -> None:
+    assert verify_lists(contract, queries=3).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("ignore", "kept"),
+    [(r"\s+", True), ("[^a-z0-9_]+", True), (r"(\.|[^a-z])+", False), ("[0-9!^_.-]+", False), ("(", False)],
+)
+def test_whether_digits_are_indexed_is_tried_out(ignore: str, kept: bool) -> None:
+    assert indexes_digits({"ignore": ignore}) is kept
 
 
 def test_it_is_valid_and_says_what_it_has(contract: Artifact) -> None:
