@@ -14,6 +14,7 @@ from retrieval.builder.documents import DocumentMaker, SharedFile
 from retrieval.builder.files import file_passages, folder_attachments, match_files
 from retrieval.builder.merging import merged_messages
 from retrieval.builder.opening import oldest_first, open_source
+from retrieval.builder.previous import previous_tokens
 from retrieval.builder.progress import Advance, Progress, SilentProgress
 from retrieval.builder.report import BuildReport, Ledger, Unreadable
 from retrieval.builder.source import Attachment, Source
@@ -153,10 +154,11 @@ class _Build:
             key: sum(part.bytes for portion in portions for part in portion.conversations)
             for key, portions in directory.portions.items()
         }
-        with self.stage("read", sum(sizes.values())) as advance:
+        with self.stage("read", sum(sizes.values())) as advance, previous_tokens(self.destination) as previous:
             for channel_id, portions in directory.portions.items():
                 rows = merged_messages(portions, self.ledger)
-                made = maker.channel_documents(directory.channels[channel_id], rows)
+                tokens = previous.of_channel(channel_id)
+                made = maker.channel_documents(directory.channels[channel_id], rows, tokens=tokens)
                 writer.add_documents(made.documents)
                 writer.add_mappings(made.mappings)
                 for use in made.files:

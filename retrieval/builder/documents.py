@@ -106,14 +106,19 @@ class DocumentMaker:
         self._directory = directory
         self._names: Names = directory.names()
         self._ledger = ledger
+        self._tokens: Mapping[str, str] = {}
 
-    def channel_documents(self, channel: Channel, rows: Sequence[MessageRow]) -> ChannelDocuments:
+    def channel_documents(
+        self, channel: Channel, rows: Sequence[MessageRow], *, tokens: Mapping[str, str] | None = None
+    ) -> ChannelDocuments:
         """Return a channel's documents in time order, its threads' windows after them.
 
         Args:
             channel: The channel.
             rows: Its messages in time order, each ts once.
+            tokens: What `lexical_text` gives for some of its texts, from an earlier build.
         """
+        self._tokens = tokens or {}
         threads = index_threads(rows, self._ledger)
         messages: list[DocumentRow] = []
         files: list[SharedFile] = []
@@ -181,12 +186,16 @@ class DocumentMaker:
             is_thread_reply=is_reply,
             is_thread_broadcast=is_broadcast,
             text_display=text,
-            text_lexical=lexical_text(text) if lexical is None else lexical,
+            text_lexical=self._lexical(text) if lexical is None else lexical,
             text_embedding=text[:EMBEDDING_CHARACTERS],
             source_version=_digest(determining),
             metadata_json=metadata_json,
             permalink=permalink,
         )
+
+    def _lexical(self, text: str) -> str:
+        known = self._tokens.get(text)
+        return lexical_text(text) if known is None else known
 
     def _is_indexed(self, row: MessageRow, text: str) -> bool:
         if row.subtype in MEMBERSHIP:
