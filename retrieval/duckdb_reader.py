@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from retrieval import schema
 from retrieval.artifact import Artifact
 from retrieval.context import rank_context, window_scores
+from retrieval.documents import count_threads
 from retrieval.exact import rank_exact
-from retrieval.filters import Predicate, document_predicate, window_predicate
+from retrieval.filters import Predicate, document_predicate, place_predicate, window_predicate
 from retrieval.lexical import QueryTerms, coverage, lexical_scores, rank_lexical, read_terms, score_documents
 from retrieval.models import Filters, RankedList
 from retrieval.semantic import rank_semantic, semantic_scores
@@ -38,6 +39,7 @@ class DuckDBReader:
         self._mapped = schema.DOCUMENT_MESSAGES in artifact.info.capabilities
         self._documents = document_predicate(filters, visibility, shares=self._mapped and artifact.has_file_chunks)
         self._windows = window_predicate(filters, visibility)
+        self._visible = place_predicate(Filters(), visibility)
         self._terms = QueryTerms(tokens=(), idf={}, capped=False)
 
     def read_terms(self, words: Sequence[str]) -> QueryTerms:
@@ -83,6 +85,10 @@ class DuckDBReader:
     def threads(self, document_ids: Sequence[str]) -> Mapping[str, str | None]:
         """Return the thread of each document."""
         return dict(self._column("thread_id", document_ids))
+
+    def thread_sizes(self, thread_ids: Sequence[str]) -> Mapping[str, int]:
+        """Return how many messages of each thread may be seen."""
+        return count_threads(self._cursor, thread_ids, self._visible)
 
     def times(self, document_ids: Sequence[str]) -> Mapping[str, int]:
         """Return the time of each document."""

@@ -1,10 +1,11 @@
 """Around a hit: a message with its neighbours, a thread, and the channels of the archive."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from retrieval import notices, schema
 from retrieval.artifact import Artifact
-from retrieval.documents import COLUMNS, fetch_documents, row_document, with_thread_sizes
+from retrieval.documents import COLUMNS, count_threads, fetch_documents, row_document, with_thread_sizes
 from retrieval.errors import FilterError, NotFoundError
 from retrieval.filters import Predicate, place_predicate, visibility_predicate
 from retrieval.models import Document, DocumentKind, Filters, MessageContext, Scope, Thread
@@ -123,7 +124,8 @@ def get_slack_thread(
         start = _start(ids, limit=limit, offset=offset, around=around)
         wanted = ids[start : start + limit]
         visible = place_predicate(Filters(), visibility)
-        documents = fetch_documents(cursor, [*wanted, ids[0]], visible=visible, citing=visible, shares=False)
+        sizes = partial(count_threads, cursor, visible=visible)
+        documents = fetch_documents(cursor, [*wanted, ids[0]], sizes=sizes, citing=visible, shares=False)
     artifact.check_unchanged()
     root = next((one for one in documents.values() if _is_root(one)), None)
     return Thread(
@@ -176,7 +178,8 @@ def _find_document(
     if row is None:
         return None
     seen = place_predicate(Filters(), visibility)
-    return fetch_documents(cursor, [document_id], visible=seen, citing=seen, shares=shares)[document_id]
+    sizes = partial(count_threads, cursor, visible=seen)
+    return fetch_documents(cursor, [document_id], sizes=sizes, citing=seen, shares=shares)[document_id]
 
 
 def _neighbours(
@@ -204,7 +207,7 @@ def _neighbours(
         ],
     ).fetchall()
     documents = {row[0]: row_document(row) for row in rows}
-    ordered = list(with_thread_sizes(cursor, documents, visible).values())
+    ordered = list(with_thread_sizes(documents, partial(count_threads, cursor, visible=visible)).values())
     return tuple(ordered if later else reversed(ordered))
 
 

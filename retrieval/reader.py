@@ -63,6 +63,10 @@ class Reader(Protocol):
         """Return the thread of each document, None where it belongs to none."""
         ...
 
+    def thread_sizes(self, thread_ids: Sequence[str]) -> Mapping[str, int]:
+        """Return how many messages of each thread may be seen, whatever the filters; others are left out."""
+        ...
+
     def times(self, document_ids: Sequence[str]) -> Mapping[str, int]:
         """Return the time of each document, Unix microseconds."""
         ...

@@ -15,7 +15,7 @@ from retrieval.embedding import QueryEmbedder
 from retrieval.errors import EmbeddingModelError, FilterError, QueryTextError
 from retrieval.filters import place_predicate, validate_filters
 from retrieval.lexemes import whole_characters
-from retrieval.models import Document, Filters, FusedCandidate, Fusion, Hit, Mode, ResultPage, SearchRequest, Sort
+from retrieval.models import Document, FusedCandidate, Fusion, Hit, Mode, ResultPage, SearchRequest, Sort
 from retrieval.ranking import DEPTH, Ranker, Ranking
 from retrieval.readers import open_reader
 from retrieval.routing import route_query
@@ -79,7 +79,7 @@ def search_slack(
             documents = fetch_documents(
                 cursor,
                 [one.document_id for one in chosen],
-                visible=place_predicate(Filters(), visibility),
+                sizes=reader.thread_sizes,
                 citing=place_predicate(request.filters, visibility),
                 shares=schema.DOCUMENT_MESSAGES in info.capabilities,
             )

@@ -279,6 +279,7 @@ def everything(reader: Reader, *, vector: NDArray[np.float32], wanted: Sequence[
         "semantic_scores": dict(reader.semantic_scores(vector, asked)),
         "window_scores": dict(reader.window_scores(asked)),
         "threads": dict(reader.threads(asked)),
+        "thread_sizes": dict(reader.thread_sizes([*filter(None, reader.threads(asked).values()), "no:such:thread"])),
         "times": dict(reader.times(asked)),
         "newest": reader.by_time(newest_first=True, limit=limit),
         "oldest": reader.by_time(newest_first=False, limit=limit),

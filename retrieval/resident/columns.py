@@ -80,7 +80,7 @@ class Facts:
     ts_us: NDArray[np.int64]
     in_thread: NDArray[np.bool_]
 
-    def take(self, rows: "NDArray[np.int32] | slice") -> "Facts":
+    def take(self, rows: "NDArray[np.integer[Any]] | slice") -> "Facts":
         """Return the facts of *rows*, in their order."""
         return Facts(
             row=self.row[rows],

@@ -35,6 +35,12 @@ def document_mask(columns: Columns, filters: Filters, visibility: Visibility) ->
     return _both(mask, _kind_mask(kinds, filters.kinds))
 
 
+def visible_rows(columns: Columns, rows: NDArray[np.intp], visibility: Visibility) -> Mask:
+    """Return which of some messages may be seen, `(len(rows),)`."""
+    mask = _facts_mask(columns, columns.facts.take(rows), Filters(), visibility)
+    return np.ones(len(rows), dtype=bool) if mask is None else mask
+
+
 def window_mask(columns: Columns, filters: Filters, visibility: Visibility) -> Mask:
     """Return which thread windows stand in a channel that may be searched, `(rows - searchable,)`.
 

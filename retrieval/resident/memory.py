@@ -11,7 +11,7 @@ from retrieval.resident.columns import Columns, read_columns
 from retrieval.resident.postings import Postings, count_postings, read_postings
 from retrieval.resident.texts import Texts, read_texts
 from retrieval.resident.vectors import Vectors, read_vectors
-from retrieval.resident.windows import Windows, read_windows
+from retrieval.resident.windows import Groups, Windows, message_threads, read_windows
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -29,12 +29,14 @@ class Resident:
     """What is held of one artifact; read-only, shared by threads.
 
     Attributes:
+        threads: Rows of messages by thread.
         vectors: None where the artifact has none.
         texts: None where there is no room for them.
     """
 
     columns: Columns
     postings: Postings
+    threads: Groups
     windows: Windows
     vectors: Vectors | None
     texts: Texts | None
@@ -43,7 +45,7 @@ class Resident:
     def nbytes(self) -> int:
         """The memory it takes, bytes."""
         optional = sum(one.nbytes for one in (self.vectors, self.texts) if one is not None)
-        return self.columns.nbytes + self.postings.nbytes + self.windows.nbytes + optional
+        return self.columns.nbytes + self.postings.nbytes + self.threads.nbytes + self.windows.nbytes + optional
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,9 +134,10 @@ def _read(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> Resident:
     mapped = schema.DOCUMENT_MESSAGES in info.capabilities
     columns = read_columns(cursor, mapped=mapped)
     postings = read_postings(cursor, columns, presorted=schema.LEXICAL_POSTINGS in info.capabilities)
-    windows = read_windows(cursor, columns, mapped=mapped)
+    threads = message_threads(columns)
+    windows = read_windows(cursor, columns, threads, mapped=mapped)
     vectors: Vectors | None = None
     if info.vector_count and info.dimensions is not None:
         vectors = read_vectors(cursor, columns, dimensions=info.dimensions)
     texts = read_texts(cursor, columns, own_text=info.analyzer is not None)
-    return Resident(columns=columns, postings=postings, windows=windows, vectors=vectors, texts=texts)
+    return Resident(columns=columns, postings=postings, threads=threads, windows=windows, vectors=vectors, texts=texts)

@@ -16,7 +16,7 @@ from retrieval.fts import index_tokens
 from retrieval.lexical import MAX_QUERY_TOKENS, QueryTerms, covered_share, inverse_frequency, ranked_list
 from retrieval.models import DocumentKind, Filters, RankedList, Retriever
 from retrieval.resident.columns import Columns, Kind
-from retrieval.resident.masks import Mask, document_mask, window_mask
+from retrieval.resident.masks import Mask, document_mask, visible_rows, window_mask
 from retrieval.resident.memory import Resident
 from retrieval.resident.postings import best_scores, round_scores
 from retrieval.resident.texts import SEPARATOR
@@ -176,6 +176,15 @@ class ResidentReader:
         threads, names = self._columns.threads, self._columns.thread_ids
         codes = {name: int(threads[row]) for name, row in self._known(document_ids).items()}
         return {name: names[code] if code >= 0 else None for name, code in codes.items()}
+
+    def thread_sizes(self, thread_ids: Sequence[str]) -> Mapping[str, int]:
+        """Return how many messages of each thread may be seen."""
+        found = {thread_id: self._columns.thread_ids.find(thread_id) for thread_id in thread_ids}
+        codes = {thread_id: code for thread_id, code in found.items() if code is not None}
+        places, rows = self._resident.threads.of(np.fromiter(codes.values(), dtype=np.intp, count=len(codes)))
+        visible = visible_rows(self._columns, rows, self._visibility)
+        counts = np.bincount(places[visible], minlength=len(codes))
+        return {thread_id: count for thread_id, count in zip(codes, counts.tolist(), strict=True) if count}
 
     def times(self, document_ids: Sequence[str]) -> Mapping[str, int]:
         """Return the time of each document."""

@@ -106,12 +106,13 @@ class Windows:
         return places[same], windows[same]
 
 
-def read_windows(cursor: "DuckDBPyConnection", columns: Columns, *, mapped: bool) -> Windows:
+def read_windows(cursor: "DuckDBPyConnection", columns: Columns, threads: Groups, *, mapped: bool) -> Windows:
     """Read which messages windows stand for.
 
     Args:
         cursor: A cursor of the artifact.
         columns: Of the same artifact.
+        threads: `message_threads` of the same artifact.
         mapped: Whether the artifact says it; else a window stands for its thread's messages and its root.
     """
     count = len(columns.window_ids)
@@ -125,11 +126,16 @@ def read_windows(cursor: "DuckDBPyConnection", columns: Columns, *, mapped: bool
     roots = np.full(count, -1, dtype=np.int32)
     roots[windows] = messages
     return Windows(
-        groups=_by_thread(columns, Kind.MESSAGE, start=0),
+        groups=threads,
         covering=_by_thread(columns, Kind.THREAD_CONTEXT, start=columns.searchable),
         roots=roots,
         rooted=by_message,
     )
+
+
+def message_threads(columns: Columns) -> Groups:
+    """Return the messages of each thread; the last group, of no thread, is empty."""
+    return _by_thread(columns, Kind.MESSAGE, start=0)
 
 
 def _by_thread(columns: Columns, kind: Kind, *, start: int) -> Groups:
