@@ -10,7 +10,7 @@ parts, so that `foo.bar_baz` is found by itself, by `bar_baz` and by `baz`:
 | `v1.2.3` | v1.2.3 1.2.3 |
 | `10.0.0.1` | 10.0.0.1 |
 | `NullReferenceException` | nullreferenceexception null reference exception |
-| `https://x.io/a-b` | x.io/a-b x.io x io a-b a b |
+| `https://x.io/a-b` | x.io/a-b x.io io a-b |
 | `#1234` | #1234 1234 |
 | `what's`, `don't` | what, dont |
 | `我家在上海` | 我家 家在 在上 上海 |
