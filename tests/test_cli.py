@@ -146,6 +146,7 @@ def test_thread_is_oldest_first_with_its_total(folder: Path) -> None:
         (("search", "x in:#nowhere"), "no channel called"),
         (("search", "x", "--cursor", "junk", "--mode", "lexical"), "not a cursor"),
         (("search", "x before:someday"), "someday"),
+        (("search", "x", "--after", ""), "--after takes"),
         (("message", "T1:C1:none"), "No message"),
         (("thread", "T1:C1:none"), "No thread"),
         (("rollback",), "no valid artifact"),

@@ -127,8 +127,12 @@ def search(
         filters = _narrowed(parsed.filters, names, channels, authors, workspaces)
         filters = replace(
             filters,
-            start_ts_us=_latest(filters.start_ts_us, parse_instant(after, timezone=zone, end=False) if after else None),
-            end_ts_us=_earliest(filters.end_ts_us, parse_instant(before, timezone=zone, end=True) if before else None),
+            start_ts_us=_latest(
+                filters.start_ts_us, parse_instant(after, timezone=zone, end=False) if after is not None else None
+            ),
+            end_ts_us=_earliest(
+                filters.end_ts_us, parse_instant(before, timezone=zone, end=True) if before is not None else None
+            ),
         )
         request = SearchRequest(
             text=parsed.text,
