@@ -36,7 +36,7 @@ from retrieval.validation import validate_file
 LASTING = (
     "search-*.duckdb",
     "search-*.manifest.json",
-    "current.duckdb",
+    "current.*",
     "embeddings.sqlite*",
     "indexer.json",
     "*.lock",

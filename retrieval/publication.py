@@ -17,6 +17,7 @@ from retrieval.store import CURRENT_NAME
 from retrieval.validation import validate_file
 
 ARTIFACT_PATTERN: Final = "search-*.duckdb"
+CURRENT_MANIFEST_NAME: Final = "current.manifest.json"
 PUBLISHER_TEMPORARIES: Final = (".publishing-*", ".pointing-*")
 
 
@@ -56,7 +57,7 @@ def publish(folder: Path, artifact: Path) -> ArtifactInfo:
     """Make *artifact* the current one of *folder*, once it is valid.
 
     A file from elsewhere is first copied in, with its manifest. Everything is on disk before the pointer is
-    replaced, in one step; readers see the old artifact or the new one.
+    replaced, in one step; readers see the old artifact or the new one. `current.manifest.json` follows it.
 
     Raises:
         ArtifactMissingError: There is no such file, or it has no manifest.
@@ -99,7 +100,9 @@ def _publish(folder: Path, artifact: Path) -> ArtifactInfo:
     target = source if source.parent == folder.resolve() else _copy_in(folder, source, manifest)
     _sync(target)
     _sync(manifest_path(target))
-    _point(folder, target.name)
+    _point(folder, CURRENT_NAME, target.name)
+    # For web servers over the folder; after the artifact, so that what it names is there.
+    _point(folder, CURRENT_MANIFEST_NAME, manifest_path(target).name)
     # Whoever publishes it by hand has decided.
     refusal_path(target).unlink(missing_ok=True)
     return info
@@ -199,11 +202,11 @@ def _copy_in(folder: Path, source: Path, manifest: Manifest) -> Path:
     return target
 
 
-def _point(folder: Path, name: str) -> None:
+def _point(folder: Path, link: str, name: str) -> None:
     temporary = folder / f".pointing-{uuid.uuid4().hex}"
     try:
         temporary.symlink_to(name)
-        temporary.replace(folder / CURRENT_NAME)
+        temporary.replace(folder / link)
     finally:
         temporary.unlink(missing_ok=True)
     _sync(folder)

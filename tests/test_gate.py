@@ -213,3 +213,18 @@ def test_a_build_below_the_gate_is_kept_not_published_and_said(tmp_path: Path) -
         (True, False),
     ]
     assert current_path(folder) == next(entry.path for entry in entries if entry.current)
+
+
+def test_what_cannot_be_judged_is_not_published(tmp_path: Path) -> None:
+    export = ExportFactory()
+    export.channel("C1", "general")
+    export.message("C1", "1700000000.000100", "apple")
+    folder, source = tmp_path / "out", export.write_zip(tmp_path / "a.zip")
+    gate = write_gate(tmp_path / "gate", JUDGED + "ranker: lexical\nfloors: {kind=vegetable: {MRR@10: 0.1}}")
+    arguments = ["index", "--once", "--source", str(source), "--artifacts", str(folder), "--embedder", "none"]
+    result = CliRunner().invoke(main, [*arguments, "--workspace-id", "T1", "--gate", str(gate)])
+
+    assert result.exit_code == 1
+    assert "The gate could not judge it: The gate has a floor for kind=vegetable" in result.stderr
+    assert current_path(folder) is None
+    assert all(entry.refusal is not None for entry in list_artifacts(folder))

@@ -28,6 +28,7 @@ from retrieval.build_status import (
 )
 from retrieval.builder import DocumentEmbedder, SilentProgress, WorkspaceIdentity
 from retrieval.builder.cycle import Plan
+from tests.artifact_factory import Row, write_artifact
 from tests.bot_harness import ADA, BEN, build_archive, running_bot
 from tests.export_factory import ExportFactory
 from tests.fake_endpoint import FakeEndpoint, Fault
@@ -272,3 +273,17 @@ async def test_status_tells_admins_alone_that_builds_fail(tmp_path: Path) -> Non
 
     assert "The last 2 builds did not replace the archive (last published: never): The disk is full." in told.plain_text
     assert "disk" not in other.plain_text
+
+
+def test_artifacts_are_listed_with_age_and_state(tmp_path: Path) -> None:
+    row = [Row(key="1.000001", text="something", vector=(1, 0, 0))]
+    for hours in (50, 5):
+        built = datetime.now(UTC) - timedelta(hours=hours, minutes=1)
+        write_artifact(tmp_path, row, build_id=f"b{hours}", built_at=built, publish=hours == 5)
+    lines = [" ".join(line.split()) for line in run("artifacts", "--artifacts", tmp_path).stdout.splitlines()]
+
+    assert lines[1].startswith("* b5 ")
+    assert " 5 h 1 1 " in lines[1]
+    assert lines[1].endswith("current")
+    assert " 2 d 1 1 " in lines[2]
+    assert lines[2].endswith("kept")

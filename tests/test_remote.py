@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from bot.settings import Settings
-from retrieval import ArtifactStore, list_artifacts, rollback
+from retrieval import ArtifactStore, list_artifacts, publish, rollback
 from retrieval.errors import RemoteArtifactError
 from retrieval.locking import folder_lock
 from retrieval.manifest import manifest_path
@@ -366,3 +366,15 @@ async def test_a_bot_on_another_machine_serves_what_the_builder_uploads(tmp_path
 def test_the_url_must_be_one(tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match="it must start with https"):
         Settings.of(slack_bot_token="xoxb-test", slack_app_token="xapp-test", artifact_url="ftp://store.test/x")
+
+
+def test_a_plain_web_server_over_the_builders_folder_is_enough(made: dict[str, Path], tmp_path: Path) -> None:
+    builder = tmp_path / "builder"
+    publish(builder, made[OLD])
+    with ArtifactServer(builder, builder / "current.manifest.json") as server:
+        remote = RemoteArtifacts(server.url, tmp_path / "bot")
+        assert remote.pull() is None
+        publish(builder, made[NEW])
+        assert remote.pull() is None
+
+    assert current(tmp_path / "bot") == NEW

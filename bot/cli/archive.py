@@ -114,13 +114,14 @@ def artifacts(*, artifacts: Path | None, as_json: bool) -> None:
         indexer = status.model_dump(mode="json") if status is not None else None
         print_json({"artifacts": [_entry_json(entry) for entry in entries], "indexer": indexer})
         return
-    table = Table("", "build", "built at", "documents", "vectors", "MiB", "state", box=None, pad_edge=False)
+    table = Table("", "build", "built at", "age", "documents", "vectors", "MiB", "state", box=None, pad_edge=False)
     for entry in entries:
         manifest = entry.manifest
         table.add_row(
             "*" if entry.current else "",
             manifest.artifact_id if manifest else entry.path.name,
             manifest.built_at[:19] if manifest else "",
+            _age(entry.built_at),
             f"{manifest.document_count:,}" if manifest else "",
             f"{manifest.vector_count:,}" if manifest else "",
             f"{entry.size_bytes / 2**20:,.1f}",
@@ -141,6 +142,15 @@ def _indexer_line(folder: Path, status: BuildStatus) -> str:
         return f"A build has been running since {status.started_at}."
     following = f"; the next begins at {status.next_at}" if running and status.next_at else ""
     return f"The last build ended at {status.ended_at}{following}."
+
+
+def _age(built_at: datetime | None) -> str:
+    """Return the time since *built_at* in its largest unit, empty where it is not known or to come."""
+    seconds = (datetime.now(UTC) - built_at).total_seconds() if built_at is not None else -1.0
+    if seconds < 0:
+        return ""
+    unit, size = next(((unit, size) for unit, size in (("d", 86_400), ("h", 3600)) if seconds >= size), ("min", 60))
+    return f"{seconds // size:,.0f} {unit}"
 
 
 def _state(entry: ArtifactEntry) -> str:

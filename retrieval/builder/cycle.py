@@ -11,7 +11,7 @@ from retrieval.builder.build import BuildResult, build_artifact
 from retrieval.builder.progress import Progress
 from retrieval.builder.workspace import WorkspaceIdentity
 from retrieval.embedding import DocumentEmbedder
-from retrieval.errors import ArtifactError
+from retrieval.errors import ArtifactError, RetrievalError
 from retrieval.gate import PublishGate, Verdict
 from retrieval.manifest import read_manifest
 from retrieval.publication import current_path, publish
@@ -91,12 +91,15 @@ def run_turn(
         clock=clock,
     )
     seconds = dict(result.report.seconds)
+    at = clock().astimezone(UTC).isoformat(timespec="seconds")
+    if plan.gate is not None:
+        # A rollback must not go to what was never judged, whatever happens from here on.
+        write_refusal(result.artifact, Refusal(at=at, reasons=("It has not been judged.",)))
     with _timed(seconds, "gate"):
         verdict = _judge(plan, result)
     refusal = None
     with _timed(seconds, "publish"):
         if verdict.reasons:
-            at = clock().astimezone(UTC).isoformat(timespec="seconds")
             refusal = Refusal(at=at, reasons=verdict.reasons, figures=dict(verdict.figures))
             write_refusal(result.artifact, refusal)
         else:
@@ -126,7 +129,10 @@ def _judge(plan: Plan, result: BuildResult) -> Verdict:
         reasons.append(f"{first.file}{others} could not be read ({first.reason}); --lenient accepts that.")
     if plan.gate is None:
         return Verdict(reasons=tuple(reasons))
-    verdict = plan.gate.judge(result.artifact, current=current_path(plan.folder))
+    try:
+        verdict = plan.gate.judge(result.artifact, current=current_path(plan.folder))
+    except RetrievalError as error:
+        return Verdict(reasons=(*reasons, f"The gate could not judge it: {error}"))
     return Verdict(reasons=(*reasons, *verdict.reasons), figures=verdict.figures)
 
 
