@@ -24,7 +24,7 @@ from retrieval.errors import (
 )
 from retrieval.locking import ReadMark
 from retrieval.models import ArtifactInfo, EmbeddingSpec
-from retrieval.resident import NOT_LOADED, Residency, load_resident
+from retrieval.resident import NOT_LOADED, SHORT_OF_MEMORY, Residency, load_resident
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -105,10 +105,15 @@ class Artifact:
             budget_mb: How much memory it may take, MiB; 0 for none, None for about a third of the machine's.
 
         Raises:
-            ArtifactReadError: DuckDB failed.
+            ArtifactReadError: DuckDB failed; its memory limit being too low for this is no failure.
         """
-        with self.cursor() as cursor:
-            self.residency = load_resident(cursor, self.info, budget_mb=budget_mb)
+        try:
+            with self.cursor() as cursor:
+                self.residency = load_resident(cursor, self.info, budget_mb=budget_mb)
+        except ArtifactReadError as error:
+            if not isinstance(error.__cause__, duckdb.OutOfMemoryException):
+                raise
+            self.residency = SHORT_OF_MEMORY
         return self.residency
 
     @contextlib.contextmanager

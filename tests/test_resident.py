@@ -30,7 +30,7 @@ from retrieval.duckdb_reader import DuckDBReader
 from retrieval.errors import ArtifactInvalidError
 from retrieval.reader import Reader
 from retrieval.readers import open_reader
-from retrieval.resident import NOT_LOADED, texts
+from retrieval.resident import NOT_LOADED, SHORT_OF_MEMORY, texts
 from retrieval.resident.reader import ResidentReader
 from retrieval.resident.selection import leading
 from retrieval.store import ArtifactStore
@@ -539,3 +539,13 @@ def test_leading_values_are_those_that_sorting_finds(*, seed: int, limit: int, m
     positive = np.flatnonzero(values > 0)
     bound = np.sort(values[positive])[-limit] - margin if len(positive) > limit else 0.0
     assert found.tolist() == positive[values[positive] >= bound].tolist()
+
+
+def test_too_low_a_limit_of_duckdb_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise duckdb.OutOfMemoryException("could not allocate block")
+
+    with Artifact(write_artifact(tmp_path, make_rows(6, mapped=True))) as artifact:
+        monkeypatch.setattr("retrieval.artifact.load_resident", refuse)
+
+        assert artifact.load() == SHORT_OF_MEMORY

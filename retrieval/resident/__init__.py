@@ -5,6 +5,14 @@ columns that filters ask for (`columns`), BM25 postings with finished impacts (`
 (`vectors`), and which messages thread windows stand for (`windows`). `ResidentReader` answers from them.
 """
 
-from retrieval.resident.memory import NOT_LOADED, MemoryNeed, Residency, Resident, load_resident, memory_need
+from retrieval.resident.memory import (
+    NOT_LOADED,
+    SHORT_OF_MEMORY,
+    MemoryNeed,
+    Residency,
+    Resident,
+    load_resident,
+    memory_need,
+)
 
-__all__ = ["NOT_LOADED", "MemoryNeed", "Residency", "Resident", "load_resident", "memory_need"]
+__all__ = ["NOT_LOADED", "SHORT_OF_MEMORY", "MemoryNeed", "Residency", "Resident", "load_resident", "memory_need"]

@@ -78,6 +78,12 @@ NOT_LOADED: Final = Residency(
 )
 
 
+SHORT_OF_MEMORY: Final = Residency(
+    resident=None,
+    detail="DuckDB answers every search: its memory limit is too low to read the artifact into memory.",
+)
+
+
 def default_budget_mb() -> int:
     """Return the memory that one artifact may take where no setting says, MiB: about a third of the machine's."""
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE_OF_MACHINE) // MIB
