@@ -94,7 +94,7 @@ def index(
     # The builder is heavy and serving does without it.
     from bot.indexing import Indexer  # noqa: PLC0415
     from retrieval.build_status import indexer_lock  # noqa: PLC0415
-    from retrieval.builder import WorkspaceIdentity  # noqa: PLC0415
+    from retrieval.builder import SilentProgress, WorkspaceIdentity  # noqa: PLC0415
     from retrieval.builder.cycle import Plan  # noqa: PLC0415
     from retrieval.gate import PublishGate  # noqa: PLC0415
 
@@ -112,7 +112,8 @@ def index(
         indexer = Indexer(
             plan,
             embedder=lambda: factory.for_build(embedder),
-            progress=ConsoleProgress(),
+            # Between the log's lines of JSON nothing else may stand.
+            progress=ConsoleProgress() if once else SilentProgress(),
             clock=lambda: datetime.now(UTC),
         )
         if once:
