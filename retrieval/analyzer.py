@@ -104,6 +104,11 @@ def token_spans(text: str) -> list[TokenSpan]:
     ]
 
 
+def holds_cjk(text: str) -> bool:
+    """Return whether *text* holds a character of the scripts that become bigrams: Chinese, Japanese, Korean."""
+    return regex.search(_CJK, text) is not None
+
+
 def tokenize(text: str) -> list[str]:
     """Return the tokens of *text* in order; within one surface run each token stands once."""
     tokens: list[str] = []

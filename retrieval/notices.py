@@ -11,6 +11,13 @@ DIGITS: Final = (
     "This archive's index holds no digits and no underscores; identifiers were looked up by their exact string."
 )
 ANALYZER: Final = "This archive was made by another version of the analyzer ({version}); rebuild it for best results."
+LONE_CJK: Final = (
+    "A single {character} is found only where it stands alone; a word of two characters is found anywhere."
+)
+WHOLE_CJK: Final = (
+    "This archive's index holds runs of Chinese, Japanese and Korean characters whole; words inside them are not found "
+    "as keywords."
+)
 ORPHANS: Final = "Some discussions that matched have no message in this archive and were left out."
 NEWEST_ONLY: Final = "There are no words to rank by; the newest messages are shown first."
 OLDEST_ONLY: Final = "There are no words to rank by; the oldest messages are shown first."

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval import schema
-from retrieval.analyzer import tokenize
+from retrieval import notices, schema
+from retrieval.analyzer import holds_cjk, tokenize
 from retrieval.artifact import Artifact
 from retrieval.cursor import MAX_OFFSET, decode_cursor, encode_cursor
 from retrieval.documents import fetch_documents
@@ -100,7 +100,7 @@ def search_slack(
         offset=offset,
         next_cursor=cursor_at(end) if len(ranking.candidates) > end and end <= MAX_OFFSET else None,
         previous_cursor=cursor_at(max(offset - request.limit, 0)) if offset > 0 else None,
-        warnings=ranking.warnings,
+        warnings=(*ranking.warnings, *_limitations(artifact, request)),
         degraded=ranking.degraded,
         timings_ms=stopwatch.milliseconds(),
         terms=ranking.terms,
@@ -156,6 +156,16 @@ def _embed(artifact: Artifact, embedder: QueryEmbedder | None, text: str) -> NDA
             f"The model gives {vector.shape[0]} numbers; this archive's vectors have {artifact.info.dimensions}."
         )
     return vector
+
+
+def _limitations(artifact: Artifact, request: SearchRequest) -> tuple[str, ...]:
+    """Return what keyword search cannot do for this query."""
+    if request.mode is Mode.SEMANTIC or not holds_cjk(request.text):
+        return ()
+    if artifact.info.analyzer is None:
+        return (notices.WHOLE_CJK,)
+    alone = next((token for token in tokenize(request.text) if len(token) == 1 and holds_cjk(token)), None)
+    return (notices.LONE_CJK.format(character=alone),) if alone is not None else ()
 
 
 def _hits(chosen: tuple[FusedCandidate, ...], documents: dict[str, Document], offset: int) -> tuple[Hit, ...]:

@@ -65,6 +65,14 @@ def test_words_are_split_as_the_index_itself_splits(contract: Artifact, query: s
     assert find(contract, query) == ["привет из Straße"]
 
 
+def test_that_its_index_does_not_split_cjk_is_said(contract: Artifact) -> None:
+    """B7: found, or a stated limitation."""
+    request = SearchRequest(text="上海", mode=Mode.LEXICAL)
+    page = search_slack(contract, request, visibility=SEE_ALL, embedder=None)
+
+    assert any("not found as keywords" in warning for warning in page.warnings)
+
+
 def test_its_own_lists_can_be_verified(contract: Artifact) -> None:
     assert verify_lists(contract, queries=3).differences == ()
 

@@ -144,6 +144,14 @@ def test_any_text_gives_an_answer_or_a_typed_error(codes: Artifact, mode: Mode, 
     assert not answered or len(page.hits) <= 10
 
 
+@pytest.mark.parametrize(("query", "said"), [("海", True), ("海 checkout", True), ("上海", False), ("checkout", False)])
+def test_a_lone_character_that_bigrams_do_not_find_is_said(codes: Artifact, query: str, said: bool) -> None:
+    """B7: a limitation that is not told looks like an empty archive."""
+    page = find(codes, query, mode=Mode.LEXICAL)
+
+    assert any("stands alone" in warning for warning in page.warnings) is said
+
+
 def test_a_query_without_any_word_is_a_clear_error(codes: Artifact) -> None:
     with pytest.raises(QueryTextError, match="no word or number"):
         find(codes, '"')
