@@ -43,13 +43,16 @@ class Finding:
     remedy: str = ""
 
 
-def diagnose(artifacts: Path | None, *, embedders: EmbedderFactory, verify: bool) -> Iterator[Finding]:
+def diagnose(
+    artifacts: Path | None, *, embedders: EmbedderFactory, verify: bool, resident_mb: int | None = None
+) -> Iterator[Finding]:
     """Yield the findings, each as soon as it is known.
 
     Args:
         artifacts: The folder or file to look at, None to leave artifacts out.
         embedders: How queries would be embedded.
         verify: Whether to compare the ranked lists with DuckDB's own functions.
+        resident_mb: Memory that an artifact may take, as `Artifact.load` takes it.
     """
     yield _python()
     yield _duckdb()
@@ -71,7 +74,7 @@ def diagnose(artifacts: Path | None, *, embedders: EmbedderFactory, verify: bool
     if info is None:
         return
     yield from _abilities(info)
-    yield _memory(path)
+    yield _memory(path, resident_mb)
     yield _embedding(info, embedders)
     if verify:
         yield _verified(path)
@@ -175,9 +178,9 @@ def _embedding(info: ArtifactInfo, embedders: EmbedderFactory) -> Finding:
     return Finding(name="embedding", ok=True, detail=f"{model} answers.")
 
 
-def _memory(path: Path) -> Finding:
+def _memory(path: Path, resident_mb: int | None) -> Finding:
     with Artifact(path) as artifact, artifact.cursor() as cursor:
-        need = memory_need(cursor, artifact.info, budget_mb=None)
+        need = memory_need(cursor, artifact.info, budget_mb=resident_mb)
     slower = "" if need.fits else " DuckDB answers every search instead, with the same results, more slowly."
     return Finding(name="memory", ok=True, detail=need.sentence + slower)
 

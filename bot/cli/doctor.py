@@ -7,8 +7,9 @@ from rich.text import Text
 
 from bot.cli.opening import artifacts_option, json_option
 from bot.cli.output import print_json, result_console
+from bot.embedders import embedder_factory
 from bot.settings import EngineSettings, load_settings
-from retrieval import EmbedderFactory, Finding, diagnose
+from retrieval import Finding, diagnose
 
 
 @click.command()
@@ -19,10 +20,10 @@ from retrieval import EmbedderFactory, Finding, diagnose
 def doctor(context: click.Context, *, artifacts: Path | None, verify: bool, as_json: bool) -> None:
     """Check the set-up and say what to do about each fault. Exit code 1 where there is one."""
     settings = load_settings(EngineSettings)
-    embedders = EmbedderFactory(settings.embedding_url, settings.embedding_model)
+    embedders = embedder_factory(settings)
     folder = artifacts if artifacts is not None else settings.artifacts
     findings: list[Finding] = []
-    for finding in diagnose(folder, embedders=embedders, verify=verify):
+    for finding in diagnose(folder, embedders=embedders, verify=verify, resident_mb=settings.resident_mb):
         findings.append(finding)
         if not as_json:
             result_console().print(_line(finding), soft_wrap=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from retrieval import schema
 from retrieval.errors import ArtifactInvalidError
+from retrieval.exact import text_sql
 from retrieval.models import ArtifactInfo
 from retrieval.resident.columns import Columns, read_columns
 from retrieval.resident.postings import Postings, count_postings, read_postings
@@ -20,8 +21,9 @@ MIB: Final = 1 << 20
 # Old and new artifact are both held while one is swapped for the other, and DuckDB wants its share.
 _SHARE_OF_MACHINE: Final = 0.35
 _BYTES_PER_POSTING: Final = 12
-# Codes, times, kinds, threads and offsets; ids and terms come on top.
-_BYTES_PER_DOCUMENT: Final = 60
+# Codes, times, kinds, threads and offsets; ids, terms and texts come on top.
+_BYTES_PER_DOCUMENT: Final = 90
+_BYTES_PER_TERM: Final = 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,9 +125,13 @@ def memory_need(cursor: "DuckDBPyConnection", info: ArtifactInfo, *, budget_mb: 
 
 def estimate_bytes(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> int:
     """Return about how much memory an artifact would take, bytes."""
+    text = text_sql(own_text=info.analyzer is not None)
     row = cursor.execute(
         f"SELECT (SELECT coalesce(sum(strlen(document_id)), 0) FROM {schema.DOCUMENTS}), "
-        f"(SELECT coalesce(sum(strlen(term) + 48), 0) FROM {schema.FTS_SCHEMA}.dict)"
+        f"(SELECT coalesce(sum(strlen(term) + {_BYTES_PER_TERM}), 0) FROM {schema.FTS_SCHEMA}.dict), "
+        # Twice: as they are and in lower case.
+        f"(SELECT coalesce(sum(2 * strlen({text})), 0) FROM {schema.DOCUMENTS} d "
+        "WHERE d.document_kind IN ('message', 'file_chunk'))"
     ).fetchone()
     strings = sum(int(value) for value in row) if row else 0
     return (
