@@ -194,14 +194,20 @@ class _Handler(BaseHTTPRequestHandler):
         """Keep the test output quiet."""
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of clients that gave up: that is what these tests are about."""
+
+
 class FakeEndpoint:
     """A `FakeService` behind a real HTTP server on a free port of 127.0.0.1; a context manager."""
 
     def __init__(self, *, dimensions: int = 768) -> None:
         self.service = FakeService(dimensions=dimensions)
         self.stopped = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.endpoint = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 

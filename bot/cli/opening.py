@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from bot.cli.output import say
+from bot.embedders import embedder_factory
 from bot.settings import EngineSettings, load_settings
 from retrieval import (
     Artifact,
     ArtifactMissingError,
-    EmbedderFactory,
     EmbeddingError,
     QueryEmbedder,
     Visibility,
@@ -86,7 +86,7 @@ def opened_artifact(given: Path | None) -> Iterator[Artifact]:
 def query_embedder(artifact: Artifact) -> QueryEmbedder | None:
     """Return what embeds queries for *artifact*, None (said on stderr) where nothing can."""
     settings = load_settings(EngineSettings)
-    factory = EmbedderFactory(settings.embedding_url, settings.embedding_model)
+    factory = embedder_factory(settings)
     try:
         return factory.for_artifact(artifact.info)
     except EmbeddingError as error:
