@@ -25,6 +25,7 @@ RetrievalError
 │   ├── ArtifactReplacedError        the open file was overwritten in place
 │   ├── ArtifactReadError            DuckDB failed while reading it
 │   ├── ArtifactClosedError          used after close
+│   ├── FolderBusyError              another process works on the folder of artifacts
 │   └── RemoteArtifactError          a server that gives no artifact that can be used
 ├── JudgementError                   judged queries or a run that cannot be used
 └── SourceError                      a Slack export or archive that cannot be read
@@ -203,6 +204,10 @@ class ArtifactReadError(ArtifactError):
 
 class ArtifactClosedError(ArtifactError):
     """The artifact was used after it was closed."""
+
+
+class FolderBusyError(ArtifactError):
+    """Another process holds a lock of the folder of artifacts."""
 
 
 class RemoteArtifactError(ArtifactError):

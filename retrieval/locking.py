@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from retrieval.errors import ArtifactError, ArtifactMissingError
+from retrieval.errors import ArtifactError, ArtifactMissingError, FolderBusyError
 
 BUILDER_LOCK: Final = ".builder.lock"
 PUBLISHER_LOCK: Final = ".publisher.lock"
@@ -36,7 +36,8 @@ def folder_lock(folder: Path, name: str, *, busy: str, wait_seconds: float = 0.0
         wait_seconds: How long to wait for them.
 
     Raises:
-        ArtifactError: The folder cannot be written, or the lock is held by somebody else.
+        FolderBusyError: The lock is held by somebody else.
+        ArtifactError: The folder cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +49,7 @@ def folder_lock(folder: Path, name: str, *, busy: str, wait_seconds: float = 0.0
         try:
             while not _try_lock(lock.fileno()):
                 if time.monotonic() >= deadline:
-                    raise ArtifactError(busy)
+                    raise FolderBusyError(busy)
                 time.sleep(_POLL_SECONDS)
         except OSError as error:
             raise ArtifactError(f"The folder {folder} has no locks: {error.strerror}.") from error
@@ -59,7 +60,8 @@ def builder_lock(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Hold the builder's lock: one build at a time, and nobody clears another's temporary files.
 
     Raises:
-        ArtifactError: The folder cannot be written, or another build holds it.
+        FolderBusyError: Another build holds it.
+        ArtifactError: The folder cannot be written.
     """
     return folder_lock(folder, BUILDER_LOCK, busy=f"Another build is running in {folder}.")
 
@@ -68,7 +70,8 @@ def publisher_lock(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Hold the publisher's lock: `current.duckdb` and the set of artifacts change in one place at a time.
 
     Raises:
-        ArtifactError: The folder cannot be written, or somebody else held it for two minutes.
+        FolderBusyError: Somebody else held it for two minutes.
+        ArtifactError: The folder cannot be written.
     """
     busy = f"Somebody else is publishing or cleaning in {folder}; try again."
     return folder_lock(folder, PUBLISHER_LOCK, busy=busy, wait_seconds=_PUBLISHER_WAIT_SECONDS)

@@ -21,7 +21,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.endpoint_address import is_allowed_address, resolve_host
-from retrieval.errors import ArtifactError, RemoteArtifactError
+from retrieval.errors import ArtifactError, FolderBusyError, RemoteArtifactError
 from retrieval.locking import folder_lock
 from retrieval.manifest import Manifest, manifest_path
 from retrieval.publication import adopt, current_path, list_artifacts, publish
@@ -34,6 +34,7 @@ STATE_NAME: Final = "remote.json"
 MAX_REDIRECTS: Final = 5
 FIRST_WAIT_SECONDS: Final = 30.0
 LONGEST_WAIT_SECONDS: Final = 3600.0
+MANIFEST_SECONDS: Final = 60.0
 DOWNLOAD_SECONDS: Final = 3600.0
 
 _MAX_MANIFEST_BYTES: Final = 1_000_000
@@ -71,6 +72,7 @@ class _State(BaseModel):
 
     etag: str = ""
     artifact_id: str = ""
+    built_at: str = ""
 
 
 class _Request(TypedDict):
@@ -111,6 +113,9 @@ class RemoteArtifacts:
             return self._problem
         try:
             self._pull()
+        except FolderBusyError:
+            # Another bot over the same folder fetches; what it brings serves here too.
+            return self._problem
         except (ArtifactError, OSError) as error:
             self._failures += 1
             wait = min(FIRST_WAIT_SECONDS * 2 ** (self._failures - 1), LONGEST_WAIT_SECONDS)
@@ -132,8 +137,9 @@ class RemoteArtifacts:
             content, etag = found
             manifest = _parse_manifest(content, self._url)
             if manifest.artifact_id != state.artifact_id or current_path(self._folder) is None:
+                self._refuse_older(manifest, state)
                 self._take(manifest, content)
-            self._write_state(_State(etag=etag, artifact_id=manifest.artifact_id))
+            self._write_state(_State(etag=etag, artifact_id=manifest.artifact_id, built_at=manifest.built_at))
 
     def _ask_manifest(self, etag: str) -> tuple[bytes, str] | None:
         headers = {"If-None-Match": etag} if etag and current_path(self._folder) is not None else {}
@@ -142,15 +148,17 @@ class RemoteArtifacts:
                 return None
             _check_status(response, self._url)
             content = bytearray()
+            deadline = self._options.monotonic() + MANIFEST_SECONDS
             for chunk in response.iter_bytes():
                 content += chunk
+                if self._options.monotonic() > deadline:
+                    raise RemoteArtifactError(f"{_place(self._url)} did not arrive within {MANIFEST_SECONDS:g} s.")
                 if len(content) > _MAX_MANIFEST_BYTES:
                     raise RemoteArtifactError(f"What {_place(self._url)} sends is too large for a manifest.")
             return bytes(content), response.headers.get("ETag", "")
 
     def _take(self, manifest: Manifest, content: bytes) -> None:
         """Publish the manifest's artifact, downloaded unless the folder has it."""
-        self._refuse_older(manifest)
         present = self._folder / manifest.artifact_file
         if present.exists() and manifest_path(present).exists():
             publish(self._folder, present)
@@ -160,19 +168,19 @@ class RemoteArtifacts:
             # A build on this machine holds its lock; the next artifact cleans.
             prune(self._folder, retention=self._options.retention, now=datetime.now(UTC))
 
-    def _refuse_older(self, manifest: Manifest) -> None:
+    def _refuse_older(self, manifest: Manifest, state: _State) -> None:
         """Refuse what a stale cache may send: messages deleted since would be found again."""
-        entries = list_artifacts(self._folder)
-        current = next((entry for entry in entries if entry.current and entry.manifest is not None), None)
-        if current is None or current.manifest is None or current.built_at is None:
-            return
-        offered = datetime.fromisoformat(manifest.built_at)
-        offered = offered if offered.tzinfo is not None else offered.replace(tzinfo=UTC)
-        if offered < current.built_at:
-            raise RemoteArtifactError(
-                f"{_place(self._url)} offers {manifest.artifact_id}, which is older than the current "
-                f"{current.manifest.artifact_id}; `slackquery rollback` goes back, if that is meant."
-            )
+        current = next((entry for entry in list_artifacts(self._folder) if entry.current), None)
+        known = {state.artifact_id: _moment(state.built_at)}
+        if current is not None and current.manifest is not None:
+            known[current.manifest.artifact_id] = current.built_at
+        offered = _moment(manifest.built_at)
+        for artifact_id, built_at in known.items():
+            if offered is not None and built_at is not None and offered < built_at:
+                raise RemoteArtifactError(
+                    f"{_place(self._url)} offers {manifest.artifact_id}, which is older than {artifact_id}; "
+                    "`slackquery rollback` goes back, if that is meant."
+                )
 
     def _download(self, manifest: Manifest, content: bytes) -> None:
         folder = self._folder / f"{FETCHING_PREFIX}{secrets.token_hex(8)}"
@@ -314,12 +322,22 @@ def _request(url: httpx.URL, address: str | None, headers: Mapping[str, str]) ->
 def _parse_manifest(content: bytes, url: httpx.URL) -> Manifest:
     try:
         manifest = Manifest.model_validate_json(content)
-        datetime.fromisoformat(manifest.built_at)
     except ValueError as error:
         raise RemoteArtifactError(f"What {_place(url)} sends is no manifest.") from error
+    if _moment(manifest.built_at) is None:
+        raise RemoteArtifactError(f"The manifest of {_place(url)} does not say when its artifact was built.")
     if not _FILE_NAME.fullmatch(manifest.artifact_file):
         raise RemoteArtifactError(f"The manifest of {_place(url)} names a file that no artifact can be called.")
     return manifest
+
+
+def _moment(text: str) -> datetime | None:
+    """Return a time in ISO 8601, None where it is none; UTC unless it names a zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _check_status(response: httpx.Response, url: httpx.URL) -> None:
