@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval import schema
 from retrieval.filters import Predicate
 from retrieval.models import Document, DocumentKind
+from retrieval.redaction import redact
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -36,7 +37,8 @@ def row_document(row: Sequence[Any]) -> Document:
         is_thread_parent=row[11],
         is_thread_reply=row[12],
         is_thread_broadcast=row[13],
-        text=row[14],
+        # Artifacts of other tools may hold what our builder takes out.
+        text=redact(row[14]),
         permalink=row[15],
         metadata=_parse_metadata(row[16]),
     )

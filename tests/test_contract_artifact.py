@@ -177,3 +177,16 @@ def test_filters_hold_over_raw_markup(contract: Artifact) -> None:
     request = SearchRequest(text="partner", mode=Mode.LEXICAL, filters=Filters(phrases=("partner TIER",)))
 
     assert len(search_slack(contract, request, visibility=SEE_ALL, embedder=None).hits) == 1
+
+
+def test_a_token_in_an_artifact_of_another_tool_is_never_shown(tmp_path: Path) -> None:
+    """Our builder takes tokens out; what others built may hold them, and no answer does."""
+    token = "xoxe-" + "1-test"
+    row = Row(key="t:1", text=f"see https://files.slack.com/files-pri/T1/a.txt?t={token} and {token}", minute=1)
+    with Artifact(write_artifact(tmp_path, [row], contract=True)) as artifact:
+        hit = find(artifact, "see")[0]
+        shown = get_slack_message(artifact, "t:1", visibility=SEE_ALL).message.text
+
+    assert token not in hit
+    assert token not in shown
+    assert "https://files.slack.com/files-pri/T1/a.txt" in shown

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from retrieval.builder.markup import Names, date_text, link_text, readable_text, unescape
-from retrieval.builder.redaction import redact
+from retrieval.redaction import redact
 
 Block = Mapping[str, object]
 

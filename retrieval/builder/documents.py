@@ -11,7 +11,6 @@ from retrieval.analyzer import tokenize
 from retrieval.builder.blocks import attachments_text, blocks_text, is_unfurl
 from retrieval.builder.directory import Channel, Directory
 from retrieval.builder.markup import Names, readable_text
-from retrieval.builder.redaction import holds_token, redact
 from retrieval.builder.report import Ledger
 from retrieval.builder.rows import FileRow, MessageRow
 from retrieval.builder.threads import ThreadIndex, Utterance, index_threads, window_text, windows
@@ -19,6 +18,7 @@ from retrieval.builder.timestamps import format_ts
 from retrieval.builder.workspace import Workspace
 from retrieval.models import DocumentKind
 from retrieval.permalinks import message_permalink
+from retrieval.redaction import holds_token, redact
 
 MEMBERSHIP: Final = frozenset(
     {"channel_join", "channel_leave", "group_join", "group_leave", "bot_add", "bot_remove", "bot_enable", "bot_disable"}

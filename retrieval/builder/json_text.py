@@ -3,8 +3,8 @@
 import json
 from typing import Final
 
-from retrieval.builder.redaction import remove_tokens
 from retrieval.builder.report import Ledger
+from retrieval.redaction import remove_tokens
 
 # Floats would round timestamps; a number with a point stays the text that it is.
 _DECODER: Final = json.JSONDecoder(parse_float=str, strict=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from retrieval.builder.redaction import redact
+from retrieval.redaction import redact
 
 # A private channel's name is not for everyone who can read the message; Slack shows the same words.
 PRIVATE_CHANNEL: Final = "private-channel"

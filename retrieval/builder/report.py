@@ -37,7 +37,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from retrieval.builder.redaction import redact
+from retrieval.redaction import redact
 
 # A broken export can hold a problem in every row; the count is complete, the list is for reading.
 MAX_PROBLEMS: Final = 200

@@ -19,12 +19,12 @@ from retrieval import schema
 from retrieval.analyzer import ANALYZER_VERSION
 from retrieval.builder.directory import Channel, Person
 from retrieval.builder.documents import DocumentRow, MappingRow, column_names
-from retrieval.builder.redaction import holds_token, redact
 from retrieval.checksum import file_sha256
 from retrieval.errors import ArtifactError
 from retrieval.fts import config_json, create_index, create_postings, load_fts
 from retrieval.manifest import Manifest, manifest_path
 from retrieval.models import DocumentKind, EmbeddingSpec
+from retrieval.redaction import holds_token, redact
 from retrieval.temporaries import BUILDER_PREFIX, clear_builder_temporaries
 from retrieval.validation import validate_file
 
@@ -89,6 +89,8 @@ class ArtifactWriter:
                 schema.USERS_DDL, schema.EMBEDDING_SPEC_DDL, schema.DOCUMENT_MESSAGES_DDL,
             ):  # fmt: skip
                 self._connection.execute(ddl)
+            # Its bar would stand on stdout, between what commands print there.
+            self._connection.execute("SET enable_progress_bar = false")
 
     def __enter__(self) -> Self:
         return self

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.builder.redaction import REMOVED, holds_token, redact, remove_tokens
+from retrieval.redaction import REMOVED, holds_token, redact, remove_tokens
 
 
 @pytest.mark.parametrize("token", ["xoxb-test-1", "xoxe-0-TEST", "XOXP-TEST", "xoxe.xoxp-1-test", "xoxc-"])
