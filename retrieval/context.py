@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from retrieval import schema
 from retrieval.filters import Predicate
-from retrieval.lexical import rank_lexical
+from retrieval.lexical import rank_lexical, ranked_list
 from retrieval.models import Candidate, RankedList, Retriever
 
 if TYPE_CHECKING:
@@ -64,6 +64,24 @@ def rank_context(
     for window_id, message_id, _ in rows:
         first.setdefault(window_id, message_id)
     return _mapped(best, first), _orphans(cursor, window_ids, pairs)
+
+
+def with_lone_messages(windows: RankedList, lone: Sequence[Candidate], *, limit: int) -> RankedList:
+    """Return the context list with messages outside threads among it, each standing for itself.
+
+    Such a message is its own whole discussion. Were only windows listed, every message of a thread would gain by
+    the mere existence of the list: on an archive of few threads that cost a third of nDCG@10 (docs/evaluation.md).
+
+    Args:
+        windows: The messages that windows stand for; where there are none, no list is made.
+        lone: Messages outside threads with BM25 scores, best first.
+        limit: How many candidates at most.
+    """
+    if not windows.candidates:
+        return windows
+    best = {one.document_id: one.score for one in (*lone, *windows.candidates)}
+    ordered = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:limit]
+    return ranked_list(Retriever.CONTEXT, ordered)
 
 
 def window_scores(

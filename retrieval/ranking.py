@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from retrieval import notices
 from retrieval.analyzer import ANALYZER_VERSION, tokenize
 from retrieval.artifact import Artifact
+from retrieval.context import with_lone_messages
 from retrieval.errors import ArtifactReadError, EmbeddingError
 from retrieval.fusion import Evidence, Scores, fold_threads, fuse, reachable_share
 from retrieval.lexical import QueryTerms
@@ -154,7 +155,7 @@ class Ranker:
                 coverage = self._reader.coverage(best[0].document_id) if best else 0.0
                 lists = [lexical]
                 if fusion in _ADAPTED:
-                    lists += [self._context_list(), self._exact_list(_depth(fusion))]
+                    lists += [self._context_list(lexical), self._exact_list(_depth(fusion))]
         except ArtifactReadError as error:
             self._warnings.append(notices.NO_KEYWORDS.format(reason=str(error).rstrip(".")))
             return QueryTerms(tokens=(), idf={}, capped=False), [], 0.0
@@ -190,12 +191,15 @@ class Ranker:
         with self._stopwatch.stage("exact"):
             return self._reader.exact((*self._route.identifiers, *self._route.phrases), limit=limit)
 
-    def _context_list(self) -> RankedList:
+    def _context_list(self, lexical: RankedList) -> RankedList:
         with self._stopwatch.stage("context"):
-            ranked, orphans = self._reader.context(limit=CONTEXT_WINDOWS)
+            windows, orphans = self._reader.context(limit=CONTEXT_WINDOWS)
+            shallow = lexical.candidates[:DEPTH]
+            threads = self._reader.threads([one.document_id for one in shallow]) if windows.candidates else {}
         if orphans:
             self._warnings.append(notices.ORPHANS)
-        return ranked
+        lone = [one for one in shallow if threads.get(one.document_id) is None]
+        return with_lone_messages(windows, lone, limit=CONTEXT_WINDOWS)
 
     def _vector(self, embedding: Embedding) -> tuple[NDArray[np.float32] | None, bool]:
         """Return the query's vector, None where it takes no part, and whether it was missed."""
