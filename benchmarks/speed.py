@@ -45,7 +45,7 @@ from retrieval.verification import oracle_lexical, oracle_semantic
 
 DEPTH: Final = 100
 # DuckDB keeps what it has read up to its limit; its default is four fifths of the machine.
-_DUCKDB_MB: Final = 256
+_DUCKDB_MB: Final = 128
 EVERYTHING: Final = Visibility.everything()
 REPRESENTATIVE: Final = (
     "simp lemma for finset sum",

@@ -164,6 +164,16 @@ def _check_postings(cursor: "DuckDBPyConnection") -> None:
     )
     if stored != expected:
         raise ArtifactInvalidError("The table of postings does not agree with the full-text index.", check="postings")
+    (misplaced,) = _row(
+        cursor,
+        "WITH spans AS (SELECT termid, min(rowid) AS first, max(rowid) AS last, count(*) AS n "
+        f"FROM {schema.LEXICAL_POSTINGS} GROUP BY termid), "
+        "placed AS (SELECT *, sum(n) OVER (ORDER BY termid) - n AS expected FROM spans) "
+        f"SELECT count(*) FROM placed LEFT JOIN {schema.FTS_SCHEMA}.dict w USING (termid) "
+        "WHERE first <> expected OR last - first + 1 <> n OR w.df IS DISTINCT FROM n",
+    )
+    if misplaced:
+        raise ArtifactInvalidError("The table of postings is not sorted by term.", check="postings")
 
 
 def _average_length(cursor: "DuckDBPyConnection") -> float:

@@ -541,6 +541,34 @@ def test_leading_values_are_those_that_sorting_finds(*, seed: int, limit: int, m
     assert found.tolist() == positive[values[positive] >= bound].tolist()
 
 
+@pytest.mark.parametrize("order", ["termid DESC, docid", "termid, docid DESC"])
+def test_a_table_of_postings_in_another_order_is_refused(tmp_path: Path, order: str) -> None:
+    """By term in validation, windows before messages when it is read."""
+    rows = [
+        Row(key="m1", text="alpha beta", thread="t1", parent=True),
+        Row(key="m2", text="alpha", minute=1),
+        Row(key="w1", kind="thread_context", text="alpha beta", thread="t1", covers=("m1",)),
+    ]
+    path = write_artifact(tmp_path, rows)
+    path.chmod(0o644)
+    with duckdb.connect(str(path)) as connection:
+        table = schema.LEXICAL_POSTINGS
+        connection.execute(f"CREATE TEMP TABLE other AS SELECT * FROM {table} ORDER BY {order}")
+        connection.execute(f"DROP TABLE {table}")
+        connection.execute(f"CREATE TABLE {table} AS SELECT * FROM other")
+    with Artifact(path) as artifact:
+        assert "not sorted" in problem(artifact)
+
+
+def problem(artifact: Artifact) -> str:
+    """What validation says, or else why the artifact was not read into memory."""
+    try:
+        validate_artifact(artifact, manifest=None)
+    except ArtifactInvalidError as error:
+        return str(error)
+    return artifact.load().detail
+
+
 def test_too_low_a_limit_of_duckdb_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise duckdb.OutOfMemoryException("could not allocate block")

@@ -243,12 +243,14 @@ def _split(
     Raises:
         ArtifactInvalidError: A message stands behind a window.
     """
+    if not len(rows):
+        return ends.copy()
     other = rows >= searchable
-    before = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(other, out=before[1:])
-    splits: NDArray[np.int64] = ends - (before[ends] - before[starts])
-    # All that stands from the split on must be windows.
-    if ((before[ends] - before[splits]) != ends - splits).any():
+    descents = np.flatnonzero(other[:-1] & ~other[1:]) + 1
+    if not np.isin(descents, starts).all():
         raise ArtifactInvalidError("The table of postings is not sorted.", check="postings")
-    rows[other] -= searchable
+    held = np.flatnonzero(ends > starts)
+    splits = ends.copy()
+    splits[held] -= np.add.reduceat(other, starts[held], dtype=np.int64)
+    np.subtract(rows, np.int32(searchable), out=rows, where=other)
     return splits
