@@ -79,6 +79,7 @@ def _trials(found: JudgedSet, cache: Path) -> tuple[Judgements, dict[str, Trial]
         # Written by this program into its own cache; nobody else's pickles are read.
         kept: dict[str, Trial] = pickle.loads(path.read_bytes()) if path.exists() else {}  # noqa: S301
         if len(kept) < len(judgements.queries):
+            artifact.load()
             gathering = gather_trials(artifact, judgements, embedder=MiniLMEmbedder())
             kept = dict(track(gathering, description=found.name, total=len(judgements.queries)))
             path.write_bytes(pickle.dumps(kept))

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from retrieval.analyzer import tokenize
 from retrieval.artifact import Artifact
-from retrieval.duckdb_reader import DuckDBReader
 from retrieval.embedding import QueryEmbedder
 from retrieval.errors import EmbeddingError, EmbeddingModelError
 from retrieval.fusion import Evidence, fold_threads, fuse
 from retrieval.lexical import QueryTerms
 from retrieval.models import Filters, Fusion, Mode, QueryClass, RankedList, Retriever, SearchRequest
 from retrieval.ranking import DEPTH, LINEAR_DEPTH, Ranker
+from retrieval.readers import open_reader
 from retrieval.routing import route_query
 from retrieval.timings import Stopwatch
 from retrieval.visibility import Visibility
@@ -95,7 +95,7 @@ def gather_trial(
         return Trial(query_class=route.query_class, known_script=True, evidence=_NOTHING, threads={})
     visibility = Visibility(allowed=None, denied_document_ids=hidden)
     with artifact.cursor() as cursor:
-        reader = DuckDBReader(artifact, cursor, filters=Filters(), visibility=visibility)
+        reader = open_reader(artifact, cursor, filters=Filters(), visibility=visibility)
         # Whether the vector takes part is decided by the weights, so that search by meaning alone can be tried too.
         asked = replace(route, known_script=True)
         ranker = Ranker(artifact, reader, SearchRequest(text=text), route=asked, stopwatch=Stopwatch())

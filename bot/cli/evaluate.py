@@ -65,6 +65,8 @@ def evaluate(
     with opened_artifact(artifacts) as artifact:
         judgements = Judgements(artifact, read_queries(queries), read_qrels(qrels))
         embedder = query_embedder(artifact)
+        # Hundreds of queries are worth the seconds that it takes to hold the artifact in memory.
+        artifact.load()
         trials: dict[str, Trial] = {}
         with ConsoleProgress().stage("search", len(judgements.queries)) as advance:
             for qid, trial in gather_trials(artifact, judgements, embedder=embedder):
