@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from retrieval.errors import ArtifactError, ArtifactInvalidError, ArtifactMissingError
+from retrieval.hold import Hold, end_hold, read_hold, write_hold
 from retrieval.locking import publisher_lock, unread
 from retrieval.manifest import Manifest, manifest_path, read_manifest
 from retrieval.models import ArtifactInfo
@@ -67,11 +68,31 @@ def publish(folder: Path, artifact: Path) -> ArtifactInfo:
     """
     with publisher_lock(folder):
         clear_publisher_temporaries(folder)
-        return _publish(folder, artifact)
+        info = _publish(folder, artifact)
+        # Whoever publishes by hand has decided: about a rollback, and about a refusal of this artifact.
+        end_hold(folder)
+        return info
+
+
+def publish_unless_held(folder: Path, artifact: Path) -> Hold | None:
+    """Do what `publish` does, for who works without a person: not while a rollback holds the folder.
+
+    Returns the rollback that holds, None where the artifact is the current one now.
+
+    Raises:
+        ArtifactError: As `publish`.
+        OSError: As `publish`.
+    """
+    with publisher_lock(folder):
+        clear_publisher_temporaries(folder)
+        hold = read_hold(folder)
+        if hold is None:
+            _publish(folder, artifact)
+        return hold
 
 
 def adopt(folder: Path, artifact: Path) -> ArtifactInfo:
-    """Do what `publish` does, and move the file and its manifest instead of copying them.
+    """Do what `publish_unless_held` does, and move the file and its manifest instead of copying them.
 
     Args:
         folder: The folder of artifacts.
@@ -80,11 +101,13 @@ def adopt(folder: Path, artifact: Path) -> ArtifactInfo:
     Raises:
         ArtifactMissingError: There is no such file, or it has no manifest.
         ArtifactInvalidError: A check failed; the current artifact and the file stay.
-        ArtifactError: The folder cannot be written, or somebody else publishes there for minutes.
+        ArtifactError: A rollback holds, the folder cannot be written, or somebody else publishes there for minutes.
         OSError: The files cannot be moved.
     """
     with publisher_lock(folder):
         clear_publisher_temporaries(folder)
+        if (hold := read_hold(folder)) is not None:
+            raise ArtifactError(hold.reason)
         validate_file(artifact, manifest=read_manifest(artifact))
         for origin in (manifest_path(artifact), artifact):
             origin.chmod(0o444)
@@ -103,13 +126,12 @@ def _publish(folder: Path, artifact: Path) -> ArtifactInfo:
     _point(folder, CURRENT_NAME, target.name)
     # For web servers over the folder; after the artifact, so that what it names is there.
     _point(folder, CURRENT_MANIFEST_NAME, manifest_path(target).name)
-    # Whoever publishes it by hand has decided.
     refusal_path(target).unlink(missing_ok=True)
     return info
 
 
 def rollback(folder: Path, build_id: str | None = None) -> ArtifactInfo:
-    """Make an earlier artifact of *folder* the current one again.
+    """Make an earlier artifact of *folder* the current one again; it stays so until somebody publishes by hand.
 
     Args:
         folder: The folder of artifacts.
@@ -118,22 +140,31 @@ def rollback(folder: Path, build_id: str | None = None) -> ArtifactInfo:
     Raises:
         ArtifactMissingError: There is no such artifact, or none before the current one.
         ArtifactInvalidError: The named one is not valid.
+        ArtifactError: The folder cannot be written, or somebody else publishes there for minutes.
     """
     entries = list_artifacts(folder)
     if build_id is not None:
         named = [entry for entry in entries if entry.manifest is not None and entry.manifest.artifact_id == build_id]
         if not named:
             raise ArtifactMissingError(f"There is no artifact {build_id} in {folder}.")
-        return publish(folder, named[0].path)
+        return _roll_back_to(folder, named[0].path)
     position = next((index for index, entry in enumerate(entries) if entry.current), -1)
     for entry in entries[position + 1 :]:
         if entry.refusal is not None:
             continue
         try:
-            return publish(folder, entry.path)
-        except ArtifactError:
+            return _roll_back_to(folder, entry.path)
+        except (ArtifactInvalidError, ArtifactMissingError):
             continue
     raise ArtifactMissingError(f"There is no valid artifact in {folder} before the current one.")
+
+
+def _roll_back_to(folder: Path, artifact: Path) -> ArtifactInfo:
+    with publisher_lock(folder):
+        clear_publisher_temporaries(folder)
+        info = _publish(folder, artifact)
+        write_hold(folder, info.artifact_id)
+        return info
 
 
 def list_artifacts(folder: Path) -> tuple[ArtifactEntry, ...]:

@@ -22,9 +22,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.endpoint_address import is_allowed_address, resolve_host
 from retrieval.errors import ArtifactError, FolderBusyError, RemoteArtifactError
+from retrieval.hold import read_hold
 from retrieval.locking import folder_lock
 from retrieval.manifest import Manifest, manifest_path
-from retrieval.publication import adopt, current_path, list_artifacts, publish
+from retrieval.publication import adopt, current_path, list_artifacts, publish_unless_held
 from retrieval.retention import Retention, prune
 from retrieval.store import ArtifactStore, RefreshOutcome
 
@@ -160,10 +161,13 @@ class RemoteArtifacts:
     def _take(self, manifest: Manifest, content: bytes) -> None:
         """Publish the manifest's artifact, downloaded unless the folder has it."""
         present = self._folder / manifest.artifact_file
-        if present.exists() and manifest_path(present).exists():
-            publish(self._folder, present)
-        else:
+        hold = read_hold(self._folder)
+        if hold is None and present.exists() and manifest_path(present).exists():
+            hold = publish_unless_held(self._folder, present)
+        elif hold is None:
             self._download(manifest, content)
+        if hold is not None:
+            raise RemoteArtifactError(hold.reason)
         with contextlib.suppress(ArtifactError):
             # A build on this machine holds its lock; the next artifact cleans.
             prune(self._folder, retention=self._options.retention, now=datetime.now(UTC))

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from bot.cli import main
 from bot.indexing import BuildStoppedError, Indexer, StoppableProgress, run_every
-from retrieval import list_artifacts
+from retrieval import list_artifacts, rollback
 from retrieval.build_status import (
     BuildOutcome,
     BuildStatus,
@@ -287,3 +287,19 @@ def test_artifacts_are_listed_with_age_and_state(tmp_path: Path) -> None:
     assert lines[1].endswith("current")
     assert " 2 d 1 1 " in lines[2]
     assert lines[2].endswith("kept")
+
+
+def test_a_rollback_holds_until_somebody_publishes(tmp_path: Path) -> None:
+    source, folder = export(tmp_path / "a.zip"), tmp_path / "out"
+    subject = indexer(folder, source)
+    first, second = (subject.run().artifact_id for _ in range(2))
+    rollback(folder, first)
+    held = subject.run()
+
+    assert held.outcome is BuildOutcome.REFUSED
+    assert f"to {first} holds" in held.reason
+    assert [entry.manifest.artifact_id for entry in list_artifacts(folder) if entry.current and entry.manifest] == [
+        first
+    ]
+    assert run("publish", folder / f"search-{second}.duckdb", "--artifacts", folder).exit_code == 0
+    assert subject.run().outcome is BuildOutcome.PUBLISHED

@@ -154,7 +154,7 @@ def test_an_older_manifest_from_a_stale_cache_is_refused(
     assert downloads(server) == 1
 
 
-def test_a_rollback_on_this_machine_stays_until_the_next_build(
+def test_a_rollback_on_this_machine_stays_until_somebody_publishes(
     server: ArtifactServer, made: dict[str, Path], tmp_path: Path
 ) -> None:
     remote = RemoteArtifacts(server.url, tmp_path)
@@ -164,11 +164,12 @@ def test_a_rollback_on_this_machine_stays_until_the_next_build(
     rollback(tmp_path)
 
     assert RemoteArtifacts(server.url, tmp_path).pull() is None
-    server.manifest = manifest_path(made[OLD])
-    assert "is older than" in str(RemoteArtifacts(server.url, tmp_path).pull())
-    server.manifest = manifest_path(made[NEW])
-    assert RemoteArtifacts(server.url, tmp_path).pull() is None
+    (tmp_path / "remote.json").unlink()
+    assert "The rollback of" in str(RemoteArtifacts(server.url, tmp_path).pull())
     assert current(tmp_path) == OLD
+    publish(tmp_path, tmp_path / made[NEW].name)
+    assert RemoteArtifacts(server.url, tmp_path).pull() is None
+    assert current(tmp_path) == NEW
 
 
 def test_what_lies_in_the_folder_is_not_fetched_again(

@@ -99,8 +99,12 @@ def publish(*, artifact: Path, artifacts: Path | None) -> None:
 @click.argument("build_id", required=False)
 @artifacts_option
 def rollback(*, build_id: str | None, artifacts: Path | None) -> None:
-    """Make BUILD_ID, or else the newest valid one before the current, the current artifact again."""
+    """Make BUILD_ID, or else the newest valid one before the current, the current artifact again.
+
+    It stays so until `publish`, whatever is built or fetched meanwhile.
+    """
     _say_current(rollback_artifact(artifacts_path(artifacts), build_id))
+    say("Newer builds are kept and not published until you `slackquery publish` one.")
 
 
 @click.command(name="artifacts")

@@ -14,7 +14,7 @@ from retrieval.embedding import DocumentEmbedder
 from retrieval.errors import ArtifactError, RetrievalError
 from retrieval.gate import PublishGate, Verdict
 from retrieval.manifest import read_manifest
-from retrieval.publication import current_path, publish
+from retrieval.publication import current_path, publish_unless_held
 from retrieval.refusal import Refusal, write_refusal
 from retrieval.retention import Pruned, Retention, prune
 
@@ -66,7 +66,7 @@ class Turn:
 def run_turn(
     plan: Plan, *, embedder: DocumentEmbedder | None, progress: Progress, clock: Callable[[], datetime]
 ) -> Turn:
-    """Build an artifact; publish it where it is complete and the gate lets it pass; clean the folder.
+    """Build an artifact, publish it where it is whole, passes the gate and no rollback holds, and clean the folder.
 
     Args:
         plan: What to do.
@@ -99,11 +99,12 @@ def run_turn(
         verdict = _judge(plan, result)
     refusal = None
     with _timed(seconds, "publish"):
-        if verdict.reasons:
-            refusal = Refusal(at=at, reasons=verdict.reasons, figures=dict(verdict.figures))
+        reasons = verdict.reasons
+        if not reasons and (hold := publish_unless_held(plan.folder, result.artifact)) is not None:
+            reasons = (hold.reason,)
+        if reasons:
+            refusal = Refusal(at=at, reasons=reasons, figures=dict(verdict.figures))
             write_refusal(result.artifact, refusal)
-        else:
-            publish(plan.folder, result.artifact)
     pruned, problem = None, None
     with _timed(seconds, "prune"):
         try:
