@@ -27,9 +27,9 @@ from retrieval import (
     ResultPage,
     SearchRequest,
     StaleCursorError,
+    encode_cursor,
     parse_query,
 )
-from retrieval.cursor import encode_cursor
 
 _UTC: Final = ZoneInfo("UTC")
 

@@ -265,7 +265,12 @@ def load_settings(model: type[_SettingsT], *, env_file: Path | None = Path(".env
 
 def _refuse_unknown(env_file: Path | None) -> None:
     known = {variable_of(name) for name in Settings.model_fields}
-    written = set(dotenv_values(env_file)) if env_file is not None and env_file.is_file() else set()
+    written: set[str] = set()
+    if env_file is not None and env_file.is_file():
+        try:
+            written = set(dotenv_values(env_file))
+        except (UnicodeDecodeError, OSError) as exc:
+            raise SettingsError(f"{env_file} cannot be read as text in UTF-8.", variable=str(env_file)) from exc
     for variable in sorted(written | set(os.environ)):
         if variable.upper().startswith(PREFIX) and variable.upper() not in known:
             nearest = difflib.get_close_matches(variable.upper(), known, n=1)

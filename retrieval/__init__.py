@@ -6,6 +6,7 @@ opened by `ArtifactStore` (what a folder publishes) or `Artifact` (one file); ev
 """
 
 from retrieval.artifact import Artifact
+from retrieval.cursor import encode_cursor
 from retrieval.dates import parse_instant
 from retrieval.diagnosis import Finding, diagnose
 from retrieval.directory import Directory, NamedChannel, NameDirectory, NamedPerson
@@ -37,7 +38,13 @@ from retrieval.errors import (
     StaleCursorError,
     UnknownNameError,
 )
-from retrieval.expansion import find_message_id, get_slack_message, get_slack_thread, list_slack_scopes
+from retrieval.expansion import (
+    MAX_THREAD_LIMIT,
+    find_message_id,
+    get_slack_message,
+    get_slack_thread,
+    list_slack_scopes,
+)
 from retrieval.grammar import ParsedQuery, parse_query
 from retrieval.membership import direct_message_channels, visibility_as
 from retrieval.models import (
@@ -68,6 +75,7 @@ from retrieval.store import ArtifactStore, RefreshOutcome
 from retrieval.visibility import Visibility
 
 __all__ = [
+    "MAX_THREAD_LIMIT",
     "AmbiguousNameError",
     "Artifact",
     "ArtifactClosedError",
@@ -129,6 +137,7 @@ __all__ = [
     "Visibility",
     "diagnose",
     "direct_message_channels",
+    "encode_cursor",
     "find_author_ids",
     "find_message_id",
     "get_slack_message",

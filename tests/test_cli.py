@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -257,7 +258,10 @@ def test_a_workspace_that_cannot_be_is_wrong_usage(tmp_path: Path, option: str, 
 
 def test_every_command_and_option_has_help() -> None:
     """A newcomer finds every verb explained."""
-    for name, command in main.commands.items():
+    context = click.Context(main)
+    for name in main.list_commands(context):
+        command = main.get_command(context, name)
+        assert command is not None
         assert command.help, name
         for parameter in command.params:
             if isinstance(parameter, click.Option):
@@ -347,3 +351,52 @@ def test_module_and_script_are_the_same_program(tmp_path: Path) -> None:
     )
 
     assert "slackquery build" in done.stdout
+
+
+def test_a_thread_is_found_by_any_of_its_messages(folder: Path) -> None:
+    thread = run_json("thread", "T1:C1:1.2", "--artifacts", folder)
+
+    assert thread["thread_id"] == "T1:C1:1.1"
+    assert thread["total"] == 2
+
+
+def test_a_search_does_not_load_slacks_libraries(folder: Path) -> None:
+    """They cost more time than the search."""
+    code = (
+        "import sys; from bot.cli import main\n"
+        f"main(['search', '429', '--artifacts', {str(folder)!r}, '--mode', 'lexical'], standalone_mode=False)\n"
+        "sys.exit(any(name.startswith(('slack_bolt', 'slack_sdk', 'aiohttp')) for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_damaged_member_of_a_zip_is_named_and_skipped(tmp_path: Path) -> None:
+    factory = ExportFactory()
+    factory.user("U1", name="ana")
+    factory.channel("C1", "general", members=["U1"])
+    factory.message("C1", "1700000000.000100", "first day", user="U1")
+    factory.message("C1", "1700100000.000100", "second day", user="U1")
+    path = factory.write_zip(tmp_path / "export.zip")
+    with zipfile.ZipFile(path) as archive:
+        entry = next(one for one in archive.infolist() if one.filename.startswith("general/"))
+    data = bytearray(path.read_bytes())
+    start = entry.header_offset + 30 + len(entry.filename)
+    for position in range(start + 4, start + 12):
+        data[position] ^= 0xFF
+    path.write_bytes(bytes(data))
+    result = run("build", path, "--out", tmp_path / "out", "--embedder", "none")
+
+    assert result.exit_code == 1
+    assert entry.filename in result.output
+    assert "Traceback" not in result.output
+
+
+def test_an_env_file_that_is_no_text_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".env").write_bytes(b"SLACKQUERY_FUSION=caf\xe9\n")
+    monkeypatch.chdir(tmp_path)
+    result = run("search", "x", "--artifacts", tmp_path)
+
+    assert result.exit_code == 1
+    assert "UTF-8" in result.stderr

@@ -24,6 +24,7 @@ from bot.cli.output import iso_time, print_json, result_console, say
 from bot.rich_text import harmless
 from bot.settings import EngineSettings, load_settings
 from retrieval import (
+    MAX_THREAD_LIMIT,
     Artifact,
     Directory,
     Document,
@@ -31,10 +32,12 @@ from retrieval import (
     Filters,
     Hit,
     Mode,
+    NotFoundError,
     ParsedQuery,
     ResultPage,
     Retriever,
     SearchRequest,
+    Thread,
     Visibility,
     get_slack_message,
     get_slack_thread,
@@ -184,13 +187,15 @@ def message(
 @click.command()
 @click.argument("thread_id", callback=_whole)
 @artifacts_option
-@click.option("--limit", type=click.IntRange(1, 500), default=200, show_default=True, help="Messages at most.")
+@click.option(
+    "--limit", type=click.IntRange(1, MAX_THREAD_LIMIT), default=200, show_default=True, help="Messages at most."
+)
 @as_option
 @json_option
 def thread(*, thread_id: str, artifacts: Path | None, limit: int, as_user: str | None, as_json: bool) -> None:
-    """Show a thread, oldest message first."""
+    """Show a thread, oldest message first. THREAD_ID may also be the id of any message in it."""
     with opened_artifact(artifacts) as artifact:
-        found = get_slack_thread(artifact, thread_id, visibility=caller_visibility(artifact, as_user), limit=limit)
+        found = _find_thread(artifact, thread_id, visibility=caller_visibility(artifact, as_user), limit=limit)
         artifact_id = artifact.info.artifact_id
     if as_json:
         print_json(
@@ -209,7 +214,26 @@ def thread(*, thread_id: str, artifacts: Path | None, limit: int, as_user: str |
     for one in found.messages:
         _print_message(console, one, marked=False)
     if found.total > len(found.messages):
-        say(f"{len(found.messages)} of {found.total} messages; --limit shows more.")
+        more = "; --limit shows more" if len(found.messages) < MAX_THREAD_LIMIT else ""
+        say(f"{len(found.messages)} of {found.total} messages{more}.")
+
+
+def _find_thread(artifact: Artifact, identifier: str, *, visibility: Visibility, limit: int) -> Thread:
+    try:
+        return get_slack_thread(artifact, identifier, visibility=visibility, limit=limit)
+    except NotFoundError:
+        thread_id = _thread_of(artifact, identifier, visibility)
+        if thread_id is None:
+            raise
+    return get_slack_thread(artifact, thread_id, visibility=visibility, limit=limit, around=identifier)
+
+
+def _thread_of(artifact: Artifact, document_id: str, visibility: Visibility) -> str | None:
+    try:
+        context = get_slack_message(artifact, document_id, visibility=visibility, context_before=0, context_after=0)
+    except NotFoundError:
+        return None
+    return context.message.thread_id
 
 
 def _search(artifact: Artifact, request: SearchRequest, visibility: Visibility) -> ResultPage:
@@ -340,7 +364,8 @@ def _print_hit(console: Console, page: ResultPage, hit: Hit, *, explain: bool) -
     text.append(" …" if passage.cut_end else "")
     console.print(Padding(text, (0, 0, 0, 3), expand=False))
     console.print(Padding(Text(_why(hit), style="dim"), (0, 0, 0, 3), expand=False))
-    console.print(Text(f"   {hit.document.permalink or hit.document.document_id}", style="dim"), soft_wrap=True)
+    place = "  ".join(filter(None, (hit.document.permalink, hit.document.document_id)))
+    console.print(Text(f"   {place}", style="dim"), soft_wrap=True)
     if explain:
         console.print(Padding(Text(_explanation(hit), style="dim"), (0, 0, 0, 3), expand=False))
 

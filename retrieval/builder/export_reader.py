@@ -94,7 +94,7 @@ class ExportSource:
         """Yield a folder's messages in the order of its files; what is not a message is counted."""
         for name in self._day_files[conversation.key]:
             label = f"{self.label}/{name}"
-            value = read_json(self._members.read(name), label, self._ledger)
+            value = self._value(name, label)
             if isinstance(value, Mapping):
                 self._ledger.count("canvas_objects")
             elif isinstance(value, list):
@@ -138,7 +138,7 @@ class ExportSource:
         if path not in self._members.names():
             return []
         label = f"{self.label}/{path}"
-        values = read_json(self._members.read(path), label, self._ledger)
+        values = self._value(path, label)
         if values is None or values == [""]:
             return []
         if not isinstance(values, list):
@@ -146,6 +146,15 @@ class ExportSource:
             return []
         rows = (parse_row(value, model, label, index, self._ledger) for index, value in enumerate(values))
         return [row for row in rows if row is not None]
+
+    def _value(self, name: str, label: str) -> object | None:
+        """Return a file's JSON, or None with the ledger saying why; a damaged file costs only itself."""
+        try:
+            content = self._members.read(name)
+        except SourceError as error:
+            self._ledger.skip_file(label, None, str(error).removeprefix(f"{label} ").rstrip("."))
+            return None
+        return read_json(content, label, self._ledger)
 
     def _find_day_files(self) -> dict[str, list[str]]:
         folders: dict[str, list[str]] = {}

@@ -2,6 +2,7 @@
 
 import stat
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
@@ -123,7 +124,7 @@ class ZipMembers:
         """Return a file's content; at most the size that the archive states is unpacked."""
         try:
             return self._archive.read(self._entries[name])
-        except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, ValueError) as error:
+        except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError) as error:
             raise SourceError(f"{self.label}/{name} cannot be unpacked: {error}.") from error
 
 
