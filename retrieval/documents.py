@@ -120,6 +120,8 @@ def _cited_chunks(
 def _in_place_of(chunk: Document, message: Document) -> Document:
     return replace(
         chunk,
+        workspace_id=message.workspace_id,
+        workspace_name=message.workspace_name,
         channel_id=message.channel_id,
         channel_name=message.channel_name,
         author_id=message.author_id,
