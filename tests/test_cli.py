@@ -393,10 +393,12 @@ def test_a_damaged_member_of_a_zip_is_named_and_skipped(tmp_path: Path) -> None:
     assert "Traceback" not in result.output
 
 
-def test_an_env_file_that_is_no_text_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_env_file_that_is_no_text_is_one_sentence(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / ".env").write_bytes(b"SLACKQUERY_FUSION=caf\xe9\n")
     monkeypatch.chdir(tmp_path)
-    result = run("search", "x", "--artifacts", tmp_path)
+    result = run("search", "x", "--artifacts", folder)
 
     assert result.exit_code == 1
     assert "UTF-8" in result.stderr
