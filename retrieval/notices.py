@@ -6,7 +6,7 @@ DEGRADED: Final = "Search by meaning is not available right now ({reason}); thes
 NO_KEYWORDS: Final = "Keyword search failed ({reason}); these are results by meaning only."
 NO_VECTORS: Final = "This archive was built without vectors; these are keyword results."
 UNKNOWN_SCRIPT: Final = "The embedding model does not read this script; only keywords were used."
-CAPPED: Final = "The query is long; its first {count} words were used."
+CAPPED: Final = "The query is long; its {count} rarest words were used."
 DIGITS: Final = (
     "This archive's index holds no digits and no underscores; identifiers were looked up by their exact string."
 )

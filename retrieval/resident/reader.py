@@ -13,7 +13,7 @@ from retrieval.duckdb_reader import DuckDBReader
 from retrieval.exact import grade_exact
 from retrieval.filters import text_predicate, validate_filters
 from retrieval.fts import index_tokens
-from retrieval.lexical import MAX_QUERY_TOKENS, QueryTerms, covered_share, inverse_frequency, ranked_list
+from retrieval.lexical import QueryTerms, covered_share, inverse_frequency, ranked_list, rarest_tokens
 from retrieval.models import DocumentKind, Filters, RankedList, Retriever
 from retrieval.resident.columns import Columns, Kind
 from retrieval.resident.masks import Mask, document_mask, visible_rows, window_mask
@@ -75,10 +75,10 @@ class ResidentReader:
         """Return the query's terms."""
         postings = self._resident.postings
         tokens = index_tokens(self._cursor, words, self._artifact.info.fts_config)
-        kept = tokens[:MAX_QUERY_TOKENS]
-        found = {token: postings.term_id(token) for token in kept}
-        self._term_ids = {token: term_id for token, term_id in found.items() if term_id is not None}
-        frequencies = {token: int(postings.frequencies[term_id]) for token, term_id in self._term_ids.items()}
+        found = {token: term_id for token in tokens if (term_id := postings.term_id(token)) is not None}
+        frequencies = {token: int(postings.frequencies[term_id]) for token, term_id in found.items()}
+        kept = rarest_tokens(tokens, frequencies)
+        self._term_ids = {token: found[token] for token in kept if token in found}
         idf = {token: inverse_frequency(postings.documents, frequencies.get(token, 0)) for token in kept}
         self._document_scores = self._other_scores = None
         self._terms = QueryTerms(tokens=kept, idf=idf, capped=len(tokens) > len(kept))

@@ -1,0 +1,25 @@
+"""Which of a long query's words are searched for."""
+
+from retrieval.lexical import MAX_QUERY_TOKENS, rarest_tokens
+
+LONG = tuple(f"w{place}" for place in range(MAX_QUERY_TOKENS + 3))
+
+
+def test_a_short_query_keeps_every_word() -> None:
+    assert rarest_tokens(("the", "unknown"), {"the": 900}) == ("the", "unknown")
+
+
+def test_a_long_query_loses_its_commonest_words() -> None:
+    frequencies = dict.fromkeys(LONG, 5) | {"w0": 900, "w7": 800, "w9": 700}
+
+    assert rarest_tokens(LONG, frequencies) == tuple(word for word in LONG if word not in {"w0", "w7", "w9"})
+
+
+def test_words_that_no_document_holds_are_dropped_first() -> None:
+    frequencies = {word: 900 for word in LONG if word not in {"w1", "w2", "w3"}}
+
+    assert rarest_tokens(LONG, frequencies) == tuple(frequencies)
+
+
+def test_of_equally_rare_words_the_earlier_stay() -> None:
+    assert rarest_tokens(LONG, dict.fromkeys(LONG, 5)) == LONG[:MAX_QUERY_TOKENS]
