@@ -18,6 +18,7 @@ from typing import Final
 from rich.console import Console
 from rich.progress import track
 
+import retrieval
 from benchmarks.judged_sets import CORPORA, SLACK_SETS, JudgedSet, judged_set
 from benchmarks.weight_search import cross_validate
 from bot.cli.evaluate import grid_ways, segment_table, segments_json
@@ -74,7 +75,7 @@ def _trials(found: JudgedSet, cache: Path) -> tuple[Judgements, dict[str, Trial]
     queries, qrels = read_queries(found.queries), read_qrels(found.qrels)
     with Artifact(found.artifacts / "current.duckdb") as artifact:
         judgements = Judgements(artifact, queries, qrels)
-        key = hashlib.sha256(f"{artifact.info.artifact_id} {queries}".encode()).hexdigest()[:16]
+        key = hashlib.sha256(f"{artifact.info.artifact_id} {queries} {_code_digest()}".encode()).hexdigest()[:16]
         path = cache / f"{found.name}.{key}.trials"
         # Written by this program into its own cache; nobody else's pickles are read.
         kept: dict[str, Trial] = pickle.loads(path.read_bytes()) if path.exists() else {}  # noqa: S301
@@ -84,6 +85,13 @@ def _trials(found: JudgedSet, cache: Path) -> tuple[Judgements, dict[str, Trial]
             kept = dict(track(gathering, description=found.name, total=len(judgements.queries)))
             path.write_bytes(pickle.dumps(kept))
     return judgements, kept
+
+
+def _code_digest() -> str:
+    """Return a digest of the modules that gather evidence, so that none of another version is measured."""
+    names = ("analyzer", "context", "exact", "identifiers", "lexical", "ranking", "routing", "schema", "semantic")
+    files = [Path(retrieval.__file__).with_name(f"{name}.py") for name in names]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _draw(

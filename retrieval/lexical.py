@@ -78,7 +78,8 @@ def rarest_tokens(tokens: Sequence[str], frequencies: Mapping[str, int]) -> tupl
     """Return at most 64 of a query's *tokens*, in their order: those that fewest documents hold.
 
     A pasted message says what it is about in its rare words, wherever they stand; taking its first 64 instead cost
-    an eighth of MRR@10 on long Japanese queries (docs/evaluation.md). Tokens that no document holds are dropped before any other.
+    an eighth of MRR@10 on Japanese chat (docs/evaluation.md). Tokens that no document holds are dropped before any
+    other.
 
     Args:
         tokens: Distinct tokens.
