@@ -91,20 +91,7 @@ def run_turn(
         clock=clock,
     )
     seconds = dict(result.report.seconds)
-    at = clock().astimezone(UTC).isoformat(timespec="seconds")
-    if plan.gate is not None:
-        # A rollback must not go to what was never judged, whatever happens from here on.
-        write_refusal(result.artifact, Refusal(at=at, reasons=("It has not been judged.",)))
-    with _timed(seconds, "gate"):
-        verdict = _judge(plan, result)
-    refusal = None
-    with _timed(seconds, "publish"):
-        reasons = verdict.reasons
-        if not reasons and (hold := publish_unless_held(plan.folder, result.artifact)) is not None:
-            reasons = (hold.reason,)
-        if reasons:
-            refusal = Refusal(at=at, reasons=reasons, figures=dict(verdict.figures))
-            write_refusal(result.artifact, refusal)
+    refusal = _decide(plan, result, at=clock().astimezone(UTC).isoformat(timespec="seconds"), seconds=seconds)
     pruned, problem = None, None
     with _timed(seconds, "prune"):
         try:
@@ -120,6 +107,24 @@ def run_turn(
         cleaning_problem=problem,
         seconds=seconds,
     )
+
+
+def _decide(plan: Plan, result: BuildResult, *, at: str, seconds: dict[str, float]) -> Refusal | None:
+    """Publish the artifact, or note beside it why not; the note is returned."""
+    if plan.gate is not None:
+        # A rollback must not go to what was never judged, whatever happens from here on.
+        write_refusal(result.artifact, Refusal(at=at, reasons=("It has not been judged.",)))
+    with _timed(seconds, "gate"):
+        verdict = _judge(plan, result)
+    with _timed(seconds, "publish"):
+        reasons = verdict.reasons
+        if not reasons and (hold := publish_unless_held(plan.folder, result.artifact)) is not None:
+            reasons = (hold.reason,)
+        if not reasons:
+            return None
+        refusal = Refusal(at=at, reasons=reasons, figures=dict(verdict.figures))
+        write_refusal(result.artifact, refusal)
+        return refusal
 
 
 def _judge(plan: Plan, result: BuildResult) -> Verdict:
@@ -140,5 +145,7 @@ def _judge(plan: Plan, result: BuildResult) -> Verdict:
 @contextmanager
 def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
     started = time.monotonic()
-    yield
-    seconds[stage] = time.monotonic() - started
+    try:
+        yield
+    finally:
+        seconds[stage] = time.monotonic() - started
