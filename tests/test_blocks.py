@@ -117,6 +117,21 @@ def test_an_exact_match_without_an_identifier_is_called_that() -> None:
     assert "why: exact match" in lines(message)
 
 
+@pytest.mark.parametrize(("thread_id", "named"), [("T1:C1:1.0", True), (None, False)])
+def test_its_thread_is_a_reason_only_where_there_is_one(thread_id: str | None, named: bool) -> None:
+    """A message outside any thread stands in the threads' list for itself; that is nothing to tell a reader."""
+    contributions = tuple(
+        Contribution(retriever=retriever, rank=2, score=1.0, weight=1.0, value=0.1)
+        for retriever in (Retriever.LEXICAL, Retriever.CONTEXT)
+    )
+    hit = replace(make_hit(make_document(thread_id=thread_id)), contributions=contributions)
+
+    message = render_results(replace(make_view([]), page=make_page([], hits=(hit,))))
+
+    assert any("keyword #2, thread #2" in line for line in lines(message)) is named
+    assert any("keyword #2" in line for line in lines(message))
+
+
 def test_a_hit_without_contributions_has_no_why_line() -> None:
     hit = replace(make_hit(make_document()), contributions=())
 
