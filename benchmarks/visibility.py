@@ -2,8 +2,9 @@
 
     python -m benchmarks.visibility ARTIFACT [--channels 1000] [--queries 40] [--json FILE]
 
-The artifact is copied, its threads are spread over that many channels, and both ways are timed in turn on the same
-queries, texts of its own messages. The goal is a ratio of at most 1.3 for the reader in memory.
+The artifact is copied, its threads are spread over that many channels, an artifact without vectors gets random ones of
+256 numbers, and both ways are timed in turn on the same queries, texts of its own messages. The goal is a ratio of at
+most 1.3 for the reader in memory.
 """
 
 import json
@@ -23,6 +24,13 @@ from retrieval import Artifact, Mode, SearchRequest, Visibility, schema, search_
 
 SPREAD_SQL: Final = (
     f"UPDATE {schema.DOCUMENTS} SET channel_id = 'C' || (hash(coalesce(thread_id, document_id)) % ?)::VARCHAR"
+)
+DIMENSIONS: Final = 256
+VECTORS_SQL: Final = (
+    f"INSERT INTO {schema.VECTORS} WITH drawn AS (SELECT document_id, list_transform(range({DIMENSIONS}), "
+    f"x -> hash(document_id, x) / 1.8446744073709552e19 - 0.5) AS v FROM {schema.DOCUMENTS} "
+    "WHERE document_kind <> 'thread_context') SELECT document_id, ?, "
+    f"list_transform(v, x -> x / sqrt(list_inner_product(v, v)))::FLOAT[{DIMENSIONS}] FROM drawn"
 )
 QUERIES_SQL: Final = (
     f"SELECT string_split(text_display, ' ')[1:6].array_to_string(' ') FROM {schema.DOCUMENTS} "
@@ -49,6 +57,14 @@ def spread(source: Path, folder: Path, *, channels: int) -> Path:
     target.chmod(0o600)
     with duckdb.connect(str(target)) as connection:
         connection.execute(SPREAD_SQL, [channels])
+        vectors, generation = connection.execute(
+            f"SELECT vector_count, generation_id FROM {schema.METADATA}"
+        ).fetchall()[0]
+        if not vectors:
+            connection.execute(f"DROP TABLE {schema.VECTORS}")
+            connection.execute(schema.VECTORS_DDL.format(dimensions=DIMENSIONS))
+            connection.execute(VECTORS_SQL, [generation])
+            connection.execute(f"UPDATE {schema.METADATA} SET vector_count = (SELECT count(*) FROM {schema.VECTORS})")
     return target
 
 
