@@ -229,9 +229,7 @@ def describe_filters(filters: Filters, *, in_full: bool) -> dict[str, object]:
     return content
 
 
-def read_audit(
-    folder: Path, *, since: datetime | None = None, until: datetime | None = None
-) -> Iterator[AuditRecord]:
+def read_audit(folder: Path, *, since: datetime | None = None, until: datetime | None = None) -> Iterator[AuditRecord]:
     """Yield the entries of a folder, oldest file first, in the order written.
 
     A line that is not an entry (cut by a full disk, say) is left out and reported on the log.

@@ -39,13 +39,29 @@ class DenyList:
             return NOTHING
         try:
             status = self._path.stat()
-            identity = (status.st_ino, status.st_size, status.st_mtime_ns)
-            if self._read is None or self._read[0] != identity:
-                self._read = (identity, _ids_in(self._path.read_text(encoding="utf-8")))
-                _log.info("deny_list_read", count=len(self._read[1]))
-        except (OSError, UnicodeDecodeError) as exc:
-            raise DenyListError(f"SLACKQUERY_DENY: {self._path} cannot be read ({type(exc).__name__}).") from exc
+        except OSError as exc:
+            raise _unreadable(self._path, exc) from exc
+        identity = (status.st_ino, status.st_size, status.st_mtime_ns)
+        if self._read is None or self._read[0] != identity:
+            self._read = (identity, read_denied_ids(self._path))
+            _log.info("deny_list_read", count=len(self._read[1]))
         return self._read[1]
+
+
+def read_denied_ids(path: Path) -> frozenset[str]:
+    """Return the ids that the file at *path* holds.
+
+    Raises:
+        DenyListError: It cannot be read as text in UTF-8.
+    """
+    try:
+        return _ids_in(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as exc:
+        raise _unreadable(path, exc) from exc
+
+
+def _unreadable(path: Path, error: Exception) -> DenyListError:
+    return DenyListError(f"SLACKQUERY_DENY: {path} cannot be read ({type(error).__name__}).")
 
 
 def _ids_in(text: str) -> frozenset[str]:

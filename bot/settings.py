@@ -118,6 +118,11 @@ class EngineSettings(BaseSettings):
         3.0,
         description="How long a search waits for the query's vector before keywords alone answer, seconds.",
     )
+    deny: Path | None = Field(
+        None,
+        description="File of channel, user and document ids, one a line, whose messages nobody is shown; "
+        "obeyed at once, and by builds.",
+    )
     fusion: Fusion = Field(
         Fusion.RRF, description="How hybrid joins its lists: `rrf`, `rrf-fixed`, `linear`, `linear-fixed`."
     )
@@ -161,11 +166,6 @@ class Settings(EngineSettings):
         False,
         description="`true` searches direct messages and group DMs for those who take part in them, by the archive's "
         "own lists.",
-    )
-    deny: Path | None = Field(
-        None,
-        description="File of channel, user and document ids, one a line, whose messages nobody is shown; "
-        "obeyed at once.",
     )
     secret: SecretStr | None = Field(
         None,

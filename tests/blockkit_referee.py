@@ -256,7 +256,5 @@ def _require_node() -> None:
 
 
 def _run(*command: str) -> None:
-    done = subprocess.run(
-        command, cwd=CACHE, capture_output=True, text=True, timeout=NPM_SECONDS, check=False
-    )
+    done = subprocess.run(command, cwd=CACHE, capture_output=True, text=True, timeout=NPM_SECONDS, check=False)
     assert done.returncode == 0, f"{command[0]} failed: {done.stderr[-2_000:]}{done.stdout[-1_000:]}"

@@ -402,3 +402,28 @@ def test_an_env_file_that_is_no_text_is_one_sentence(
 
     assert result.exit_code == 1
     assert "UTF-8" in result.stderr
+
+
+def test_a_build_leaves_out_what_the_deny_list_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    factory = ExportFactory()
+    for user in ("U1", "U2", "U3"):
+        factory.user(user, name=user.lower())
+    factory.channel("C1", "general", members=["U1", "U2"])
+    factory.channel("C2", "gone", members=["U1", "U2"])
+    factory.message("C1", "1700000000.000100", "kept words", user="U1")
+    factory.message("C1", "1700000001.000100", "single words", user="U1")
+    factory.message("C1", "1700000002.000100", "their words", user="U2")
+    factory.message("C2", "1700000003.000100", "elsewhere words", user="U1")
+    deny = tmp_path / "deny.txt"
+    deny.write_text("# by name of the law\nC2\nU2  # a person\nT1TEST:C1:1700000001.000100\n")
+    monkeypatch.setenv("SLACKQUERY_DENY", str(deny))
+    source = factory.write_folder(tmp_path / "export")
+    report = run_json("build", source, "--out", tmp_path / "out", "--embedder", "none", "--publish")
+    page = run_json("search", "words", "--artifacts", tmp_path / "out", "--mode", "lexical")
+
+    assert [one["text"] for one in page["results"]] == ["kept words"]  # type: ignore[union-attr, index, attr-defined]
+    assert report["oddities"]["denied_messages"] == 3  # type: ignore[index, call-overload]
+    deny.unlink()
+    refused = run("build", source, "--out", tmp_path / "out", "--embedder", "none")
+    assert refused.exit_code == 1
+    assert "SLACKQUERY_DENY" in refused.stderr

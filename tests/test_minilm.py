@@ -188,8 +188,6 @@ def test_the_packages_that_bring_the_files_are_not_imported() -> None:
     )
     root = Path(__file__).resolve().parent.parent
 
-    finished = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, check=False, timeout=120
-    )
+    finished = subprocess.run([sys.executable, "-c", code], cwd=root, check=False, timeout=120)
 
     assert finished.returncode == 0

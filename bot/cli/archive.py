@@ -10,6 +10,7 @@ from rich.table import Table
 from bot.cli.opening import (
     artifacts_option,
     artifacts_path,
+    denied_ids,
     json_option,
     workspace_id_option,
     workspace_url_option,
@@ -71,6 +72,7 @@ def build(
         embedder=factory.for_build(embedder),
         files=files,
         lenient=lenient,
+        denied=denied_ids(settings),
         progress=ConsoleProgress(),
         clock=lambda: datetime.now(UTC),
     )

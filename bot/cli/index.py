@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from bot.cli.opening import artifacts_option, artifacts_path, json_option
+from bot.cli.opening import artifacts_option, artifacts_path, denied_ids, json_option
 from bot.cli.output import ConsoleProgress, print_json, say
 from bot.embedders import embedder_factory
 from bot.log import configure_logging
@@ -98,13 +98,15 @@ def index(
     from retrieval.builder.cycle import Plan  # noqa: PLC0415
     from retrieval.gate import PublishGate  # noqa: PLC0415
 
-    factory = embedder_factory(load_settings(EngineSettings))
+    settings = load_settings(EngineSettings)
+    factory = embedder_factory(settings)
     plan = Plan(
         sources=sources,
         folder=artifacts_path(artifacts),
         workspace=WorkspaceIdentity(workspace_id=workspace_id, name=workspace_name, url=workspace_url),
         files=files,
         lenient=lenient,
+        denied=lambda: denied_ids(settings),
         retention=Retention(newest=keep, hours=keep_hours),
         gate=None if gate is None else PublishGate(gate, embedders=factory),
     )

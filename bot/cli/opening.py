@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from bot.cli.output import say
+from bot.deny_list import DenyListError, read_denied_ids
 from bot.embedders import embedder_factory
 from bot.settings import EngineSettings, load_settings
 from retrieval import (
@@ -15,6 +16,7 @@ from retrieval import (
     ArtifactMissingError,
     EmbeddingError,
     QueryEmbedder,
+    SourceError,
     Visibility,
     visibility_as,
 )
@@ -103,3 +105,15 @@ def caller_visibility(artifact: Artifact, as_user: str | None) -> Visibility:
     if not any(visibility.allowed.values() if visibility.allowed is not None else ()):
         say(f"By the archive {as_user} may see no channel: deactivated, a bot, or a guest who is in none.")
     return visibility
+
+
+def denied_ids(settings: EngineSettings) -> frozenset[str]:
+    """Return the ids that the deny list names now, for a build.
+
+    Raises:
+        SourceError: There is such a setting, but the file cannot be read.
+    """
+    try:
+        return frozenset() if settings.deny is None else read_denied_ids(settings.deny)
+    except DenyListError as error:
+        raise SourceError(str(error)) from error

@@ -59,6 +59,7 @@ def build_artifact(
     embedder: DocumentEmbedder | None,
     files: Path | None = None,
     lenient: bool = False,
+    denied: frozenset[str] = frozenset(),
     progress: Progress | None = None,
     clock: Callable[[], datetime],
 ) -> BuildResult:
@@ -72,6 +73,7 @@ def build_artifact(
         embedder: Makes the vectors; None for an artifact without any.
         files: A folder of files that messages share.
         lenient: Whether unreadable files leave the build complete.
+        denied: Ids of channels, people and documents whose messages stay out of the artifact.
         progress: Shows how far it is.
         clock: The time, with a zone; names the build.
 
@@ -86,7 +88,7 @@ def build_artifact(
     with builder_lock(destination):
         clear_builder_temporaries(destination)
         _check_clock(destination, clock().astimezone(UTC))
-        build = _Build(destination, progress or SilentProgress())
+        build = _Build(destination, progress or SilentProgress(), denied)
         with ArtifactWriter(destination) as writer:
             space = build.read(sources, workspace, files, writer)
             build.embed(embedder, writer)
@@ -110,6 +112,7 @@ class _Build:
 
     destination: Path
     progress: Progress
+    denied: frozenset[str] = frozenset()
     ledger: Ledger = field(default_factory=Ledger)
     seconds: dict[str, float] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
@@ -137,7 +140,7 @@ class _Build:
             directory = read_directory(sources, self.ledger)
         self.labels = tuple(source.label for source in sources)
         self.people = len(directory.people)
-        maker = DocumentMaker(workspace, directory, self.ledger)
+        maker = DocumentMaker(workspace, directory, self.ledger, denied=self.denied)
         shared = self._read_messages(sources, directory, maker, writer)
         attachments = [attachment for source in sources for attachment in source.attachments()]
         attachments += [] if files is None else folder_attachments(files)
@@ -184,8 +187,8 @@ class _Build:
             for file_id, attachment in sorted(matched.items()):
                 made = file_passages(file_id, attachment, shared[file_id], maker=maker, ledger=self.ledger)
                 if made is not None:
-                    writer.add_documents(made.documents)
-                    writer.add_mappings(made.mappings)
+                    writer.add_documents([one for one in made.documents if one.document_id not in self.denied])
+                    writer.add_mappings([one for one in made.mappings if one.document_id not in self.denied])
                 advance(1)
 
     def embed(self, embedder: DocumentEmbedder | None, writer: ArtifactWriter) -> None:

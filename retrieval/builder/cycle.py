@@ -29,6 +29,7 @@ class Plan:
         workspace: What the operator says of the workspace.
         files: A folder of files that messages share.
         lenient: Whether an artifact is published although files could not be read.
+        denied: Gives the ids of channels, people and documents that stay out, asked anew each time.
         retention: What is kept.
         gate: Judges each artifact; None to publish whatever is valid.
     """
@@ -38,6 +39,7 @@ class Plan:
     workspace: WorkspaceIdentity
     files: Path | None = None
     lenient: bool = False
+    denied: Callable[[], frozenset[str]] = frozenset
     retention: Retention = field(default_factory=Retention)
     gate: PublishGate | None = None
 
@@ -87,6 +89,7 @@ def run_turn(
         embedder=embedder,
         files=plan.files,
         lenient=plan.lenient,
+        denied=plan.denied(),
         progress=progress,
         clock=clock,
     )

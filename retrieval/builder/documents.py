@@ -101,8 +101,19 @@ class ChannelDocuments:
 class DocumentMaker:
     """Makes the rows of one workspace."""
 
-    def __init__(self, workspace: Workspace, directory: Directory, ledger: Ledger) -> None:
+    def __init__(
+        self, workspace: Workspace, directory: Directory, ledger: Ledger, *, denied: frozenset[str] = frozenset()
+    ) -> None:
+        """Prepare to make documents.
+
+        Args:
+            workspace: The workspace.
+            directory: Its people and channels.
+            ledger: Counts what is found.
+            denied: Ids of channels, people and messages that give no document.
+        """
         self._workspace = workspace
+        self._denied = denied
         self._directory = directory
         self._names: Names = directory.names()
         self._ledger = ledger
@@ -123,12 +134,21 @@ class DocumentMaker:
         messages: list[DocumentRow] = []
         files: list[SharedFile] = []
         for row in rows:
+            if self._is_denied(channel, row):
+                self._ledger.count("denied_messages")
+                continue
             self._count_files(row)
             if (document := self._message(channel, row, threads)) is not None:
                 messages.append(document)
                 files += [SharedFile(file=file, message=document) for file in row.all_files if not file.is_stub]
         contexts, mappings = self._contexts(channel, messages)
         return ChannelDocuments(documents=(*messages, *contexts), mappings=tuple(mappings), files=tuple(files))
+
+    def _is_denied(self, channel: Channel, row: MessageRow) -> bool:
+        if not self._denied:
+            return False
+        message_id = self._message_id(channel, format_ts(row.ts_us))
+        return not self._denied.isdisjoint(filter(None, (channel.channel_id, self._author(row)[0], message_id)))
 
     def _message(self, channel: Channel, row: MessageRow, threads: ThreadIndex) -> DocumentRow | None:
         text = self._text(row)

@@ -17,6 +17,7 @@ How the kinds are counted, so that the numbers can be checked against a source:
 | `edited_messages` | indexed message that was edited |
 | `deleted_messages` | tombstone, deletion event, or message that the newest source of its day no longer has |
 | `bot_posts` | indexed message posted by a bot or an app |
+| `denied_messages` | message of a channel, a person or an id that the deny list names (not indexed) |
 | `duplicate_messages` | further row with the same channel and ts in one source |
 | `merged_messages` | further copy of a message in another source |
 | `users_without_names` | person with neither a display name nor a real name |
