@@ -427,3 +427,15 @@ def test_a_build_leaves_out_what_the_deny_list_names(tmp_path: Path, monkeypatch
     refused = run("build", source, "--out", tmp_path / "out", "--embedder", "none")
     assert refused.exit_code == 1
     assert "SLACKQUERY_DENY" in refused.stderr
+
+
+@pytest.mark.parametrize("command", [("build", "x.zip", "--out", "out"), ("index", "--source", "x.zip", "--once")])
+@pytest.mark.parametrize("wrong", [("--workspace-url", "acme.slack.com"), ("--workspace-id", "T1:C1")])
+def test_a_workspace_that_would_give_no_links_or_ids_is_wrong_usage(
+    tmp_path: Path, command: Sequence[str], wrong: Sequence[str]
+) -> None:
+    """Both commands that build refuse it before they read anything."""
+    result = run(*command, *wrong, *(("--artifacts", tmp_path) if command[0] == "index" else ()))
+
+    assert result.exit_code == 2
+    assert wrong[0] in result.stderr

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from bot.cli.opening import artifacts_option, artifacts_path, denied_ids, json_option
+from bot.cli.opening import (
+    artifacts_option,
+    artifacts_path,
+    denied_ids,
+    json_option,
+    workspace_id_option,
+    workspace_url_option,
+)
 from bot.cli.output import ConsoleProgress, print_json, say
 from bot.embedders import embedder_factory
 from bot.log import configure_logging
@@ -54,9 +61,9 @@ class Interval(click.ParamType[int]):
 )
 @click.option("--once", is_flag=True, help="Build once and end; exit 1 unless it was published.")
 @click.option("--gate", type=click.Path(path_type=Path), default=None, help="YAML file with what a build must reach.")
-@click.option("--workspace-id", default=None, help="Default: the team_id in users.json.")
+@workspace_id_option
 @click.option("--workspace-name", default=None, help="What people call the workspace.")
-@click.option("--workspace-url", default=None, help="Such as https://acme.slack.com; permalinks need it.")
+@workspace_url_option
 @click.option("--embedder", default="auto", show_default=True, metavar="auto|none|URL", help="What makes the vectors.")
 @click.option("--files", type=click.Path(path_type=Path), default=None, help="Folder with the text files shared.")
 @click.option("--lenient", is_flag=True, help="Publish even where files could not be read.")
