@@ -29,6 +29,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 SAMPLE: Final = ROOT / "localslack" / "sample"
 WORKSPACE_NAME: Final = "workspace.json"
 _KEPT_BUILDS: Final = 3
+_WORKSPACE_VERSION: Final = "2"
 
 
 class DemoError(Exception):
@@ -43,11 +44,13 @@ class DemoArchive:
         folder: Holds `current.duckdb`.
         workspace: Its people and channels, for the local Slack.
         audit_dir: For the demo's own audit file.
+        store: The demo's own store of votes and recent searches.
     """
 
     folder: Path
     workspace: Workspace
     audit_dir: Path
+    store: Path
 
 
 def default_cache() -> Path:
@@ -90,7 +93,7 @@ def prepare_demo(
         workspace = load_workspace(folder / WORKSPACE_NAME)
     except WorkspaceError as exc:
         raise DemoError(f"{source} cannot be shown: {exc}") from exc
-    return DemoArchive(folder=folder, workspace=workspace, audit_dir=folder / "audit")
+    return DemoArchive(folder=folder, workspace=workspace, audit_dir=folder / "audit", store=folder / "store.sqlite3")
 
 
 def _build(source: Path, folder: Path, *, is_sample: bool, settings: EngineSettings, progress: Progress) -> None:
@@ -118,13 +121,15 @@ def _build(source: Path, folder: Path, *, is_sample: bool, settings: EngineSetti
 def _sample_workspace() -> Workspace:
     """Return the sample's people and channels, with each channel's last messages out of its export."""
     described = load_workspace(SAMPLE / "workspace.json")
-    return replace(described, messages=describe_export(SAMPLE / "export").messages)
+    exported = describe_export(SAMPLE / "export")
+    return replace(described, messages=exported.messages, older=exported.older)
 
 
 def _key(source: Path, settings: EngineSettings) -> str:
-    """Return a name for what the build depends on: the files as they are, the model, the analyzer."""
+    """Return a name for what the build depends on: the files, the model, the analyzer, the workspace's form."""
     digest = hashlib.sha256()
-    for line in (*_files(source), settings.embedding_url, settings.embedding_model, ANALYZER_VERSION):
+    model = (settings.embedding_url, settings.embedding_model)
+    for line in (*_files(source), *model, ANALYZER_VERSION, _WORKSPACE_VERSION):
         digest.update(f"{line}\n".encode())
     return digest.hexdigest()[:16]
 
@@ -187,6 +192,7 @@ def demo_settings(slack: LocalSlack, archive: DemoArchive, *, settings: EngineSe
         slack_api_url=slack.api_url,
         artifacts=archive.folder,
         audit_dir=archive.audit_dir,
+        store=archive.store,
         admins=admins,
         embedding_url=settings.embedding_url,
         embedding_model=settings.embedding_model,

@@ -59,7 +59,7 @@ def new_core(
         manifest=manifest,
         world=world,
         tokens=tokens,
-        store=MessageStore(Stamps(clock), workspace.messages),
+        store=MessageStore(Stamps(clock), workspace.messages, workspace.older),
         content=ContentReader(recorder, names, blocks_chars=message_blocks_chars),
         views=ViewStore(world, clock, recorder),
         triggers=Triggers(clock),

@@ -68,6 +68,8 @@ class Person(Reader):
             raise NotVisibleError(f"{self.user_id} is no member of {channel} and cannot write there")
         if place.is_archived:
             return self._refused("not_allowed", "This channel is archived.", channel)
+        if place.is_read_only and not self.user.is_admin:
+            return self._refused("not_allowed", "Only admins can write in this channel.", channel)
         if place.is_im and self._core.world.bot_user_id in place.members and not self._core.manifest.messages_tab:
             return self._refused("not_allowed", "Sending messages to this app has been turned off.", channel)
         if text.startswith("/"):

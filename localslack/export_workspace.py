@@ -50,12 +50,14 @@ def describe_export(
         days = files.day_files()
         channels = _channels(files, days, people)
         messages = list(_recent(files, days, channels, people, recent))
+        older = _older(files, days, channels, shown={(one["channel"], one["ts"]) for one in messages})
     return Workspace.from_json(
         {
             "team": _team(team, team_name or export.stem),
             "users": users,
             "channels": [{k: v for k, v in channel.items() if k != "folder"} for channel in channels],
             "messages": messages,
+            "older": older,
             "bot_user_id": BOT_USER,
             "acting_user_id": _acting(users, channels, team, label=export.name),
         }
@@ -155,6 +157,21 @@ def _recent(
         for ts in sorted(newest, key=ts_key)[-count:] if count else []:
             message = newest[ts]
             yield {"channel": channel["id"], "user": message["user"], "ts": ts, "text": message["text"]}
+
+
+def _older(
+    files: ExportFiles, days: Mapping[str, list[str]], channels: Iterable[JsonObject], *, shown: set[tuple[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Return the timestamps of all other messages by channel, each with the thread it replies in or ""."""
+    older: dict[str, dict[str, str]] = {}
+    for channel in channels:
+        for name in days.get(channel["folder"], []):
+            for message in files.messages(name):
+                ts, thread = message["ts"], message.get("thread_ts")
+                if (channel["id"], ts) not in shown:
+                    reply_in = thread if isinstance(thread, str) and thread != ts else ""
+                    older.setdefault(channel["id"], {})[ts] = reply_in
+    return older
 
 
 def _is_shown(message: JsonObject, people: Mapping[str, JsonObject]) -> bool:

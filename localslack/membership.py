@@ -12,6 +12,7 @@ from typing import Any
 
 from localslack.changes import Change
 from localslack.core import Core
+from localslack.errors import ApiError
 from localslack.events import MESSAGE_EVENTS, Events
 from localslack.json_types import JsonObject
 from localslack.messages import Message
@@ -76,6 +77,10 @@ class Membership:
             )
             self.say(message, channel)
 
+    def make_read_only(self, channel_id: str) -> None:
+        """Let nobody but admins write in a channel; Slack sends no event for that."""
+        self._change(channel_id, is_read_only=True)
+
     def share(self, channel_id: str) -> None:
         """Share a channel with another workspace."""
         channel = self._change(channel_id, is_ext_shared=True)
@@ -138,6 +143,19 @@ class Membership:
         self._events.send({"type": "user_change", "user": body, "cache_ts": int(self._core.clock())})
         self._seen_by(self._core.world.users)
         return user
+
+    def delete_message(self, channel_id: str, ts: str) -> None:
+        """Delete anybody's message, as its author or an admin does; apps learn of it only where they subscribed.
+
+        Raises:
+            ApiError: ``message_not_found``.
+        """
+        message = self._core.store.find(channel_id, ts)
+        if message is None:
+            if not self._core.store.forget_older(channel_id, ts):
+                raise ApiError("message_not_found")
+            return
+        self._core.remove(message)
 
     def say(self, message: Message, channel: Channel) -> None:
         """Tell people of a new message, and the app where it subscribed and is a member."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from localslack.ids import Stamps
@@ -37,9 +37,12 @@ class Message:
 class MessageStore:
     """Every message, by channel in order of arrival. Belongs to the server's event loop."""
 
-    def __init__(self, stamps: Stamps, seeds: Sequence[SeedMessage] = ()) -> None:
+    def __init__(
+        self, stamps: Stamps, seeds: Sequence[SeedMessage] = (), older: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
         self._stamps = stamps
         self._posts: dict[str, dict[str, Message]] = {}
+        self._older = {channel_id: dict(stamps) for channel_id, stamps in (older or {}).items()}
         for seed in seeds:
             self.add(
                 Message(
@@ -63,6 +66,22 @@ class MessageStore:
     def find(self, channel_id: str, ts: str) -> Message | None:
         """Return the message with that timestamp, ephemeral ones too, or None."""
         return self._posts.get(channel_id, {}).get(ts)
+
+    def thread_of(self, channel_id: str, ts: str) -> str | None:
+        """Return the thread that a message replies in, "" outside threads, None where there is no such message.
+
+        Messages that nobody sees here, but that exist, are known too; ephemeral ones are not.
+        """
+        message = self.find(channel_id, ts)
+        if message is None:
+            return self._older.get(channel_id, {}).get(ts)
+        if message.ephemeral_for is not None:
+            return None
+        return (message.thread_ts or "") if message.is_reply else ""
+
+    def forget_older(self, channel_id: str, ts: str) -> bool:
+        """Drop a message that nobody sees here; returns whether there was one."""
+        return self._older.get(channel_id, {}).pop(ts, None) is not None
 
     def delete(self, message: Message) -> None:
         """Take a message away; nothing happens when it is gone already."""
@@ -95,10 +114,12 @@ class MessageStore:
         for message in moved.values():
             message.channel_id = new_channel_id
         self._posts[new_channel_id] = moved
+        self._older[new_channel_id] = self._older.pop(channel_id, {})
 
     def drop_channel(self, channel_id: str) -> None:
         """Drop a deleted channel's messages."""
         self._posts.pop(channel_id, None)
+        self._older.pop(channel_id, None)
 
     def _all(self) -> Iterator[Message]:
         for channel in self._posts.values():

@@ -301,6 +301,14 @@ class LocalSlack:
         """Add a channel, and send the event."""
         self.membership.create_channel(channel)
 
+    def delete_message(self, channel_id: str, ts: str) -> None:
+        """Delete anybody's message, as its author or an admin does."""
+        self.membership.delete_message(channel_id, ts)
+
+    def make_read_only(self, channel_id: str) -> None:
+        """Let nobody but admins write in a channel; Slack sends no event for that."""
+        self.membership.make_read_only(channel_id)
+
     def change_user(self, user_id: str, **fields: Any) -> None:  # noqa: ANN401 - dataclass fields
         """Change fields of a user's record, and send the event."""
         self.membership.change_user(user_id, **fields)

@@ -11,21 +11,26 @@ starts from it. The JSON has this form (keys after the first line of each object
                 "team_id": "T0TEST"}],
      "channels": [{"id": "C1", "name": "general", "members": ["U1"],
                    "is_private": false, "is_im": false, "is_mpim": false, "is_archived": false,
-                   "is_general": false, "is_ext_shared": false, "topic": "", "purpose": "",
+                   "is_general": false, "is_ext_shared": false, "is_pending_ext_shared": false,
+                   "is_read_only": false, "topic": "", "purpose": "",
                    "created": 1700000000, "creator": "U1"}],
      "messages": [{"channel": "C1", "user": "U1", "ts": "1700000000.000100", "text": "hello",
                    "thread_ts": "1700000000.000100"}],
+     "older": {"C1": {"1690000000.000100": ""}},
      "bot_user_id": "UBOT", "acting_user_id": "U1", "app_id": "A0TEST"}
 
 ``is_restricted`` is any guest, ``is_ultra_restricted`` a single-channel guest (Slack sets both for
 those). A user whose ``team_id`` is not the team's is an external member of a shared channel. A bot user
 that is not listed is added, with the manifest's display name. In a DM (``is_im``) and a group DM
-(``is_mpim``) the members are the participants.
+(``is_mpim``) the members are the participants. In a read-only channel (``is_read_only``) only admins write.
+``older`` names messages that exist beyond those described, by channel and timestamp, each with the thread it
+replies in or "": nobody sees them here, but they have an address.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -92,6 +97,8 @@ class Channel:
     is_archived: bool = False
     is_general: bool = False
     is_ext_shared: bool = False
+    is_pending_ext_shared: bool = False
+    is_read_only: bool = False
     topic: str = ""
     purpose: str = ""
     created: int = 0
@@ -125,6 +132,7 @@ class Workspace:
     acting_user_id: str
     app_id: str = "A0LOCALTEST"
     messages: tuple[SeedMessage, ...] = field(default=())
+    older: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @staticmethod
     def from_json(description: JsonView) -> Workspace:
@@ -203,6 +211,8 @@ class _ChannelIn(_Strict):
     is_archived: bool = False
     is_general: bool = False
     is_ext_shared: bool = False
+    is_pending_ext_shared: bool = False
+    is_read_only: bool = False
     topic: _Text = ""
     purpose: _Text = ""
     created: int = 0
@@ -225,6 +235,7 @@ class _WorkspaceIn(_Strict):
     acting_user_id: str
     app_id: str = "A0LOCALTEST"
     messages: tuple[_MessageIn, ...] = ()
+    older: dict[str, dict[str, str]] = {}
 
 
 def _from_json(description: JsonView) -> Workspace:
@@ -244,6 +255,7 @@ def _from_json(description: JsonView) -> Workspace:
         acting_user_id=read.acting_user_id,
         app_id=read.app_id,
         messages=tuple(_seed(message) for message in read.messages),
+        older=read.older,
     )
     _check_references(workspace)
     return workspace
@@ -272,6 +284,8 @@ def _check_references(workspace: Workspace) -> None:
     for message in workspace.messages:
         if message.channel_id not in channels or message.user_id not in known:
             raise WorkspaceError(f"workspace description: message {message.ts}: no such channel or user")
+    if strangers := sorted(set(workspace.older) - channels):
+        raise WorkspaceError(f"workspace description: older: no such channels: {strangers}")
 
 
 def _unique(ids: list[str], *, what: str) -> set[str]:
@@ -293,6 +307,7 @@ def _to_json(workspace: Workspace) -> JsonObject:
         "users": [_fields(user) for user in workspace.users],
         "channels": [{**_fields(channel), "members": list(channel.members)} for channel in workspace.channels],
         "messages": messages,
+        "older": {channel_id: dict(stamps) for channel_id, stamps in workspace.older.items()},
         "bot_user_id": workspace.bot_user_id,
         "acting_user_id": workspace.acting_user_id,
         "app_id": workspace.app_id,

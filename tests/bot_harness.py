@@ -68,6 +68,7 @@ def workspace() -> Workspace:
         ),
         bot_user_id="UBOT",
         acting_user_id=ADA,
+        older=newer_export().stamps(),
     )
 
 
@@ -191,7 +192,7 @@ def bot_settings(slack: LocalSlack, artifacts: Path, **settings: Any) -> Setting
         slack_app_token=slack.app_token,
         slack_api_url=slack.api_url,
         artifacts=artifacts,
-        **{"audit_dir": None, **settings},
+        **{"audit_dir": None, "store": None, **settings},
     )
 
 

@@ -105,6 +105,16 @@ class ExportFactory:
         """Add any file by its path inside the export."""
         self._raw[name] = content.encode() if isinstance(content, str) else content
 
+    def stamps(self) -> dict[str, dict[str, str]]:
+        """Return every message's ts by channel, each with the thread it replies in or ""; as `Workspace.older`."""
+        return {
+            channel: {
+                str(one["ts"]): str(one["thread_ts"]) if one.get("thread_ts", one["ts"]) != one["ts"] else ""
+                for one in messages
+            }
+            for channel, messages in self._messages.items()
+        }
+
     def files(self) -> dict[str, bytes]:
         """Return the export's files by their path, as bytes."""
         files = {"users.json": _json(self._users)}

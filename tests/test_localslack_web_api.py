@@ -6,7 +6,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.localslack_factory import BareApp, HandClock, bare_app, local_slack, manifest
+from localslack.server import LocalSlack
+from localslack.workspace import Workspace
+from tests.localslack_factory import BareApp, HandClock, bare_app, description, local_slack, manifest
 
 
 async def test_tokens_are_told_apart() -> None:
@@ -359,3 +361,38 @@ async def test_tiers_are_enforced_when_asked_for() -> None:
     assert set(statuses) == {200}
     assert (refused[0], refused[2]) == (429, "60")
     assert (other[0], later[0]) == (200, 200)
+
+
+async def test_a_deleted_message_has_no_address() -> None:
+    """Messages that stand only in an archive have one too, until they are deleted."""
+    older = {"C1": {"1600000000.000100": "", "1600000060.000100": "1600000000.000100"}}
+    async with (
+        LocalSlack(Workspace.from_json(description() | {"older": older}), manifest()) as slack,
+        bare_app(slack, connected=False) as app,
+    ):
+
+        async def address(ts: str) -> str:
+            answer = await app.call("chat.getPermalink", channel="C1", message_ts=ts)
+            return str(answer.get("permalink") or answer["error"])
+
+        before = [await address(ts) for ts in ("1600000000.000100", "1600000060.000100", "1700000000.000100")]
+        for ts in ("1600000060.000100", "1700000000.000100"):
+            slack.delete_message("C1", ts)
+        after = [await address(ts) for ts in ("1600000060.000100", "1700000000.000100", "1600000000.000200")]
+
+    assert before == [
+        "https://kiln.example/archives/C1/p1600000000000100",
+        "https://kiln.example/archives/C1/p1600000060000100?thread_ts=1600000000.000100&cid=C1",
+        "https://kiln.example/archives/C1/p1700000000000100",
+    ]
+    assert after == ["message_not_found"] * 3
+
+
+async def test_a_read_only_channel_says_so() -> None:
+    async with local_slack() as slack, bare_app(slack, connected=False) as app:
+        slack.make_read_only("C1")
+        told = await app.call("conversations.info", channel="C1")
+        written = await slack.person("UBEN").type("hello", channel="C1")
+
+    assert told["channel"]["is_read_only"] is True
+    assert written.error == "not_allowed"

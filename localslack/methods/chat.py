@@ -62,12 +62,13 @@ def delete(core: Core, arguments: Arguments) -> JsonObject:
 def get_permalink(core: Core, arguments: Arguments) -> JsonObject:
     """Return the address of a message."""
     channel = core.world.channel_for_bot(arguments.text("channel"))
-    message = core.store.find(channel.id, arguments.text("message_ts"))
-    if message is None or message.ephemeral_for is not None:
+    ts = arguments.text("message_ts")
+    thread_ts = core.store.thread_of(channel.id, ts)
+    if thread_ts is None:
         raise ApiError("message_not_found")
-    link = f"{core.world.team.url}archives/{channel.id}/p{message.ts.replace('.', '')}"
-    if message.is_reply:
-        link += f"?thread_ts={message.thread_ts}&cid={channel.id}"
+    link = f"{core.world.team.url}archives/{channel.id}/p{ts.replace('.', '')}"
+    if thread_ts:
+        link += f"?thread_ts={thread_ts}&cid={channel.id}"
     return {"channel": channel.id, "permalink": link}
 
 
