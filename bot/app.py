@@ -28,6 +28,7 @@ from bot.live_workspace import LiveWorkspace
 from bot.retrieval_pool import RetrievalPool
 from bot.services import Identity, Services
 from bot.settings import Settings
+from bot.store import Store
 from bot.visibility import AccessRules
 from bot.web_api import WebAPI, error_code
 from retrieval import ArtifactInfo, ArtifactStore
@@ -41,6 +42,7 @@ _SLACK_SECONDS: Final = 10
 _ACK_SECONDS: Final = 1.0
 _DRAIN_SECONDS: Final = 5.5
 _AUDIT_SECONDS: Final = 2.0
+_STORE_SECONDS: Final = 0.5
 
 
 class StartError(Exception):
@@ -79,6 +81,8 @@ class Bot:
         await self.services.guard.drain(seconds=_DRAIN_SECONDS)
         self._pool.close()
         self._store.close()
+        if self.services.store is not None:
+            await asyncio.to_thread(self.services.store.close, timeout_seconds=_STORE_SECONDS)
         if self.services.audit is not None:
             self.services.audit.write(AuditEntry(event=AuditEvent.STOP))
             await asyncio.to_thread(self.services.audit.close, timeout_seconds=_AUDIT_SECONDS)
@@ -120,6 +124,7 @@ async def start_bot(
         app,
         app_token=settings.slack_app_token.get_secret_value(),
         seen=SeenEnvelopes(monotonic=monotonic),
+        store=services.store,
         monotonic=monotonic,
     )
     bot = Bot(services=services, connection=connection, store=store, pool=pool, notices=notices)
@@ -187,6 +192,7 @@ def _build_services(
         watch=_build_watch(settings, identity, store=store, archive=archive, audit=audit),
         guard=Guard(audit=audit),
         audit=audit,
+        store=_open_store(settings, clock=clock, monotonic=monotonic),
         workspace_ids=settings.workspace_ids_of,
         fusion=settings.fusion,
         state_key=settings.derive_key("button state"),
@@ -230,6 +236,18 @@ def _open_audit(settings: Settings, *, clock: Callable[[], float]) -> AuditFile 
         max_bytes=settings.audit_file_mb * 1_000_000,
         keep_days=settings.audit_days,
         clock=lambda: datetime.fromtimestamp(clock(), UTC),
+    )
+
+
+def _open_store(settings: Settings, *, clock: Callable[[], float], monotonic: Callable[[], float]) -> Store | None:
+    if settings.store is None:
+        return None
+    return Store(
+        settings.store,
+        keeps_votes=settings.votes,
+        keeps_recents=settings.recents,
+        clock=clock,
+        monotonic=monotonic,
     )
 
 

@@ -15,6 +15,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from bot.envelopes import SeenEnvelopes
+from bot.store import Store
 from bot.web_api import error_code
 
 _log = structlog.get_logger(__name__)
@@ -34,9 +35,10 @@ class ConnectionRefusedBySlackError(Exception):
 class _Handler(AsyncSocketModeHandler):
     """Acks an envelope that came before without handing it to the app again."""
 
-    def __init__(self, app: AsyncApp, *, app_token: str, seen: SeenEnvelopes) -> None:
+    def __init__(self, app: AsyncApp, *, app_token: str, seen: SeenEnvelopes, store: Store | None) -> None:
         super().__init__(app, app_token, logger=logging.getLogger("slack_sdk"), ping_interval=PING_SECONDS)
         self._seen = seen
+        self._store = store
         self.pending = 0
 
     async def connect(self) -> None:
@@ -48,16 +50,20 @@ class _Handler(AsyncSocketModeHandler):
         await self.close_async()  # type: ignore[no-untyped-call] # the adapter publishes no types here.
 
     async def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
+        self.pending += 1
+        try:
+            await self._take(client, req)
+        finally:
+            self.pending -= 1
+
+    async def _take(self, client: SocketModeClient, req: SocketModeRequest) -> None:
         event_id = req.payload.get("event_id") if req.type == "events_api" else None
-        if not self._seen.take(req.envelope_id, *([str(event_id)] if event_id else [])):
+        ids = (req.envelope_id, str(event_id)) if event_id else (req.envelope_id,)
+        if not (self._seen.take(*ids) and (self._store is None or await self._store.take_envelopes(*ids))):
             _log.info("envelope_repeated", envelope_type=req.type, retry=req.retry_attempt)
             await client.send_socket_mode_response(SocketModeResponse(envelope_id=req.envelope_id))
             return
-        self.pending += 1
-        try:
-            await super().handle(client, req)
-        finally:
-            self.pending -= 1
+        await super().handle(client, req)
 
 
 class SocketConnection:
@@ -66,7 +72,8 @@ class SocketConnection:
     Args:
         app: Gets every payload once.
         app_token: The app-level token.
-        seen: Which envelopes came before.
+        seen: Which envelopes came to this process before.
+        store: Which of them came to another one; None where nobody else is asked.
         monotonic: A clock in seconds.
         sleep: Waits that many seconds.
     """
@@ -77,12 +84,14 @@ class SocketConnection:
         *,
         app_token: str,
         seen: SeenEnvelopes,
+        store: Store | None,
         monotonic: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._app = app
         self._app_token = app_token
         self._seen = seen
+        self._store = store
         self._monotonic = monotonic
         self._sleep = sleep
         self._handler: _Handler | None = None
@@ -154,7 +163,7 @@ class SocketConnection:
             await _close(old)
 
     def _make_handler(self) -> _Handler:
-        return _Handler(self._app, app_token=self._app_token, seen=self._seen)
+        return _Handler(self._app, app_token=self._app_token, seen=self._seen, store=self._store)
 
 
 async def _close(handler: _Handler) -> None:

@@ -11,6 +11,7 @@ from bot.audit import AuditFile
 from bot.directory import NameSource
 from bot.guard import Guard
 from bot.live_workspace import LiveWorkspace
+from bot.store import Store
 from bot.visibility import AccessRules
 from retrieval import Fusion
 
@@ -37,6 +38,7 @@ class Services:
 
     Attributes:
         client: Slack's Web API with the bot's token.
+        store: Votes and recent searches; None where nothing is kept.
         state_key: Signs the buttons.
         admins: User ids that also see sizes in `status`.
         answer_seconds: Time budget of one answer.
@@ -53,6 +55,7 @@ class Services:
     watch: ArtifactWatch
     guard: Guard
     audit: AuditFile | None
+    store: Store | None
     workspace_ids: Callable[[str], tuple[str, ...]]
     fusion: Fusion
     state_key: bytes

@@ -138,6 +138,11 @@ class EngineSettings(BaseSettings):
     audit_dir: Annotated[Path | None, BeforeValidator(_unless_off)] = Field(
         Path("var/audit"), description="Folder of the audit file; `off` to keep none."
     )
+    store: Annotated[Path | None, BeforeValidator(_unless_off)] = Field(
+        Path("var/store.sqlite3"),
+        description="SQLite file of votes, recent searches and the ids of what Slack sent, shared by the bot's "
+        "processes on one machine; `off` to keep none.",
+    )
 
 
 class Settings(EngineSettings):
@@ -193,6 +198,8 @@ class Settings(EngineSettings):
     user_limit: Annotated[int, Field(ge=1, le=1000)] = Field(
         4, description="Searches of one user that may run or wait at the same time."
     )
+    votes: bool = Field(True, description="`false` takes no votes on results.")
+    recents: bool = Field(True, description="`false` keeps nobody's recent searches.")
     audit_query_text: QueryText = Field(
         QueryText.HASHED, description="Query text in the audit file: `hashed`, `full` or `none`."
     )
