@@ -157,17 +157,70 @@ class ContextState(_Owned):
     back: PageReference | None = Field(validation_alias="b", serialization_alias="b", default=None)
 
 
-class MoreState(_Owned):
-    """Redraw one hit with what else can be done with it: More.
+class Judged(_Compact):
+    """Which result of which search a vote is about.
+
+    Attributes:
+        query_key: Which query, as `bot.store_records.query_key` gives it.
+        text: The words that were ranked.
+        understood: How the whole query was understood, in words.
+        command: What was typed.
+        mode: How was searched.
+        rank: Where the hit stood, from 1.
+        artifact_id: The archive it was shown from.
+    """
+
+    query_key: str = Field(validation_alias="k", serialization_alias="k")
+    text: str = Field(validation_alias="t", serialization_alias="t")
+    understood: str = Field(validation_alias="w", serialization_alias="w")
+    command: str = Field(validation_alias="q", serialization_alias="q")
+    mode: Literal["lexical", "semantic", "hybrid"] = Field(validation_alias="m", serialization_alias="m")
+    rank: int = Field(validation_alias="r", serialization_alias="r", ge=1)
+    artifact_id: str = Field(validation_alias="a", serialization_alias="a")
+
+
+class _OneHit(_Owned):
+    document_id: str = Field(validation_alias="d", serialization_alias="d")
+    back: PageReference | None = Field(validation_alias="b", serialization_alias="b", default=None)
+    judged: Judged | None = Field(validation_alias="j", serialization_alias="j", default=None)
+    is_cut: bool = Field(validation_alias="x", serialization_alias="x", default=False)
+
+
+class MoreState(_OneHit):
+    """Redraw one hit with what else can be done with it: More, Cancel.
 
     Attributes:
         document_id: The hit.
         back: The page it stands on; None where it would not fit.
+        judged: What a vote on it would be about; None where it cannot be voted on.
+        is_cut: Whether `judged` is missing because it did not fit.
     """
 
     kind: Literal["m"] = Field(validation_alias="k", serialization_alias="k", default="m")
-    document_id: str = Field(validation_alias="d", serialization_alias="d")
-    back: PageReference | None = Field(validation_alias="b", serialization_alias="b", default=None)
+
+
+class VoteState(_OneHit):
+    """Vote on a hit, or withdraw the vote; as `MoreState`, with `judged` always there.
+
+    Attributes:
+        verdict: `good`, `not_relevant`, or None to withdraw.
+    """
+
+    kind: Literal["v"] = Field(validation_alias="k", serialization_alias="k", default="v")
+    verdict: Literal["good", "not_relevant"] | None = Field(validation_alias="v", serialization_alias="v", default=None)
+
+
+class ShareState(_OneHit):
+    """Share a hit in the channel it was shown in: ask first, then post; as `MoreState`.
+
+    Attributes:
+        channel_id: Where to post, once that was confirmed; None to ask.
+        nonce: Makes each question another one, so that its answer counts once; None to ask.
+    """
+
+    kind: Literal["s"] = Field(validation_alias="k", serialization_alias="k", default="s")
+    channel_id: str | None = Field(validation_alias="c", serialization_alias="c", default=None)
+    nonce: str | None = Field(validation_alias="n", serialization_alias="n", default=None)
 
 
 class NewSearchState(_Owned):
@@ -181,7 +234,7 @@ class NewSearchState(_Owned):
     command: str | None = Field(validation_alias="q", serialization_alias="q", default=None)
 
 
-State = PageState | ThreadState | ContextState | MoreState | NewSearchState
+State = PageState | ThreadState | ContextState | MoreState | VoteState | ShareState | NewSearchState
 _STATES: TypeAdapter[State] = TypeAdapter(Annotated[State, Field(discriminator="kind")])
 
 

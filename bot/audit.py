@@ -36,6 +36,8 @@ class AuditEvent(StrEnum):
     PAGE = "page"
     EXPAND = "expand"
     CONTEXT = "context"
+    VOTE = "vote"
+    SHARE = "share"
     REFUSED = "refused"
     ERROR = "error"
     SWAP = "swap"

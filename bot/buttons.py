@@ -1,16 +1,19 @@
 """The buttons under an answer: their action ids, and what signs their state."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypedDict, TypeVar
 
 from bot.action_state import (
     ContextState,
+    Judged,
     MoreState,
     NewSearchState,
     PageReference,
     PageState,
+    ShareState,
     StateTooLargeError,
     ThreadState,
+    VoteState,
     encode_state,
 )
 
@@ -23,15 +26,42 @@ EARLIER_ACTION: Final = "thread_earlier"
 LATER_ACTION: Final = "thread_later"
 CONTEXT_ACTION: Final = "context_show"
 MORE_ACTION: Final = "hit_more"
+GOOD_ACTION: Final = "vote_good"
+NOT_RELEVANT_ACTION: Final = "vote_not_relevant"
+SHARE_ACTION: Final = "share_ask"
+SHARE_CONFIRM_ACTION: Final = "share_confirm"
+SHARE_CANCEL_ACTION: Final = "share_cancel"
 NEW_SEARCH_ACTION: Final = "search_new"
+OPEN_FORM_ACTION: Final = "search_open_form"
+"""Opens the search form; it carries a `NewSearchState` to begin with, or nothing."""
+
+SIMILAR_ACTION: Final = "hit_similar"
 OPEN_ACTION: Final = "open_in_slack"
 """A link button: its press is only acked."""
 
-PAGE_ACTIONS: Final = (NEXT_ACTION, PREVIOUS_ACTION, BACK_ACTION, AGAIN_ACTION)
+PAGE_ACTIONS: Final = (NEXT_ACTION, PREVIOUS_ACTION, BACK_ACTION, AGAIN_ACTION, SIMILAR_ACTION)
 """All of these carry a `PageState`."""
 
 THREAD_ACTIONS: Final = (THREAD_ACTION, EARLIER_ACTION, LATER_ACTION)
 """All of these carry a `ThreadState`."""
+
+HIT_ACTIONS: Final = (
+    MORE_ACTION,
+    GOOD_ACTION,
+    NOT_RELEVANT_ACTION,
+    SHARE_ACTION,
+    SHARE_CONFIRM_ACTION,
+    SHARE_CANCEL_ACTION,
+)
+"""All of these carry a `MoreState`, a `VoteState` or a `ShareState`."""
+
+HitStateT = TypeVar("HitStateT", MoreState, ShareState)
+
+
+class _Owner(TypedDict):
+    user_id: str
+    team_id: str
+    expires_s: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,20 +134,50 @@ class Signer:
         )
         return self._with_or_without_back(state)
 
-    def more(self, document_id: str, *, back: PageReference | None = None) -> str:
+    def more(self, document_id: str, *, back: PageReference | None = None, judged: Judged | None = None) -> str:
         """Return the value that shows what else can be done with a hit.
 
+        Where it does not fit, what a vote is about goes first, then the way back.
+
         Raises:
-            StateTooLargeError: Too long even without the way back.
+            StateTooLargeError: Too long even without these.
         """
-        state = MoreState(
-            user_id=self.user_id,
-            team_id=self.team_id,
-            expires_s=self.expires_s,
-            document_id=document_id,
-            back=back,
+        return self._shortest(MoreState(**self._owner, document_id=document_id, back=back, judged=judged))
+
+    def vote(
+        self,
+        document_id: str,
+        verdict: Literal["good", "not_relevant"] | None,
+        *,
+        judged: Judged,
+        back: PageReference | None = None,
+    ) -> str:
+        """Return the value that votes on a hit, or withdraws the vote where `verdict` is None.
+
+        Raises:
+            StateTooLargeError: Too long with the way back, without which the results would be lost.
+        """
+        state = VoteState(**self._owner, document_id=document_id, verdict=verdict, judged=judged, back=back)
+        return encode_state(state, self.secret)
+
+    def share(
+        self,
+        document_id: str,
+        *,
+        channel_id: str | None = None,
+        nonce: str | None = None,
+        back: PageReference | None = None,
+        judged: Judged | None = None,
+    ) -> str:
+        """Return the value that asks before a hit is shared, or shares it where `channel_id` is given; cut as `more`.
+
+        Raises:
+            StateTooLargeError: Too long even without what a vote is about and the way back.
+        """
+        state = ShareState(
+            **self._owner, document_id=document_id, channel_id=channel_id, nonce=nonce, back=back, judged=judged
         )
-        return self._with_or_without_back(state)
+        return self._shortest(state)
 
     def new_search(self, command: str | None = None) -> str:
         """Return the value that starts a new search, from `command` where that fits."""
@@ -127,7 +187,21 @@ class Signer:
         except StateTooLargeError:
             return encode_state(state.model_copy(update={"command": None}), self.secret)
 
-    def _with_or_without_back(self, state: ThreadState | ContextState | MoreState) -> str:
+    @property
+    def _owner(self) -> "_Owner":
+        return {"user_id": self.user_id, "team_id": self.team_id, "expires_s": self.expires_s}
+
+    def _shortest(self, state: HitStateT) -> str:
+        """Return the value of the fullest state that fits."""
+        without_vote = {"judged": None, "is_cut": state.judged is not None}
+        for cut in ({}, without_vote):
+            try:
+                return encode_state(state.model_copy(update=cut), self.secret)
+            except StateTooLargeError:
+                continue
+        return encode_state(state.model_copy(update=without_vote | {"back": None}), self.secret)
+
+    def _with_or_without_back(self, state: ThreadState | ContextState) -> str:
         try:
             return encode_state(state, self.secret)
         except StateTooLargeError:

@@ -81,9 +81,18 @@ def link_to(document: Document, workspace_url: str | None) -> str | None:
     Only http(s) links of plain characters that fit a button are given; anything else would be a broken link.
     """
     link = document.permalink or _built_link(document, workspace_url)
-    if link is None or not _LINK.fullmatch(link) or text_length(link) > BUTTON_URL_CHARACTERS:
-        return None
-    return link if _host(link) else None
+    return link if link is not None and is_link(link) else None
+
+
+def message_ts(document: Document) -> str:
+    """Return Slack's timestamp of a message, such as `1700000000.000200`; of a file passage, its message's."""
+    seconds, rest = divmod(document.ts_us, 1_000_000)
+    return f"{seconds}.{rest:06d}"
+
+
+def is_link(link: str) -> bool:
+    """Return whether a link can be followed: http(s), plain characters, a host, short enough for a button."""
+    return bool(_LINK.fullmatch(link)) and text_length(link) <= BUTTON_URL_CHARACTERS and bool(_host(link))
 
 
 def citation(document: Document) -> str:
@@ -104,9 +113,8 @@ def inert(text: str) -> str:
 def _built_link(document: Document, workspace_url: str | None) -> str | None:
     if not _CHANNEL_ID.fullmatch(document.channel_id) or not texts.is_moment(document.ts_us):
         return None
-    seconds, rest = divmod(document.ts_us, 1_000_000)
     thread = _THREAD_TS.fullmatch(document.thread_id or "")
-    return message_permalink(workspace_url, document.channel_id, f"{seconds}.{rest:06d}", thread[1] if thread else None)
+    return message_permalink(workspace_url, document.channel_id, message_ts(document), thread[1] if thread else None)
 
 
 def _host(link: str) -> str | None:

@@ -1,4 +1,7 @@
-"""The workspace as Slack tells it now: people, the public channels, where a person is in; kept for five minutes."""
+"""The workspace as Slack tells it now: people, the public channels, where a person is in; kept for five minutes.
+
+What must be right at this very moment is asked anew: one channel, its members, whether a message still stands there.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
@@ -71,6 +74,67 @@ class LiveWorkspace:
             SlackUnavailableError: Slack did not give the whole list in time.
         """
         return await self._within(self._memberships.of(user_id), "users.conversations", deadline=deadline)
+
+    async def channel_now(self, channel_id: str, *, deadline: float) -> ChannelRow:
+        """Return a channel as it is at this moment, with the number of its members; never kept.
+
+        Raises:
+            SlackUnavailableError: Slack does not show it to the bot (`channel_not_found`, for direct messages
+                `missing_scope`), or did not answer in time.
+        """
+        answer = await self._web_api.read(
+            "conversations.info",
+            lambda: self._client.conversations_info(channel=channel_id, include_num_members=True),
+            deadline=deadline,
+        )
+        return _read(ChannelRow, answer.get("channel"), "conversations.info")
+
+    async def members_now(self, channel_id: str, *, most: int, deadline: float) -> frozenset[str] | None:
+        """Return who is in a channel at this moment, people of other workspaces too; never kept.
+
+        Args:
+            channel_id: The channel.
+            most: How many members there may be.
+            deadline: When to have given up.
+
+        Returns:
+            Their user ids; None where there are more than `most`.
+
+        Raises:
+            SlackUnavailableError: Slack did not give the whole list in time.
+        """
+        members: set[str] = set()
+        async for page in self._web_api.pages(
+            "conversations.members",
+            lambda cursor: self._client.conversations_members(
+                channel=channel_id, limit=PAGE_SIZE, cursor=cursor or None
+            ),
+            deadline=deadline,
+        ):
+            members.update(str(one) for one in page.get("members") or ())
+            if len(members) > most:
+                return None
+        return frozenset(members)
+
+    async def permalink_now(self, channel_id: str, ts: str, *, deadline: float) -> str | None:
+        """Return the address that a message has at this moment; None where there is no such message any more.
+
+        Needs no scope.
+
+        Raises:
+            SlackUnavailableError: Slack did not answer in time, or does not show the channel to the bot.
+        """
+        try:
+            answer = await self._web_api.read(
+                "chat.getPermalink",
+                lambda: self._client.chat_getPermalink(channel=channel_id, message_ts=ts),
+                deadline=deadline,
+            )
+        except SlackUnavailableError as exc:
+            if exc.reason == "message_not_found":
+                return None
+            raise
+        return str(answer.get("permalink") or "")
 
     def drop_channels(self) -> None:
         """Forget the channels and who is in them: an event said that one changed."""

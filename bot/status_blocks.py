@@ -11,9 +11,11 @@ from bot.action_state import (
     MoreState,
     PageReference,
     PageState,
+    ShareState,
     StateError,
     StateTooLargeError,
     ThreadState,
+    VoteState,
 )
 from bot.buttons import AGAIN_ACTION, NEW_SEARCH_ACTION, Signer
 from bot.citations import archive_freshness
@@ -148,7 +150,9 @@ def _expired_page(error: StateError) -> PageReference | None:
     match error.state:
         case PageState(page=page):
             return page
-        case ThreadState(back=page) | ContextState(back=page) | MoreState(back=page):
+        case ThreadState(back=page) | ContextState(back=page):
+            return page
+        case MoreState(back=page) | VoteState(back=page) | ShareState(back=page):
             return page
         case _:
             return None

@@ -33,7 +33,14 @@ class SlackUnavailableError(Exception):
 
 
 class ChannelRow(BaseModel):
-    """A channel as conversations.list tells it; the flags decide, never the id's first letter."""
+    """A channel as conversations.list and conversations.info tell it; the flags decide, never the id's first letter.
+
+    Attributes:
+        is_shared: With another workspace, of the same organisation or of another one.
+        is_pending_ext_shared: Whether another organisation was invited.
+        is_frozen: Whether it is what is left of a channel that was shared; nobody writes there.
+        num_members: How many are in it, where Slack was asked for that.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -44,6 +51,13 @@ class ChannelRow(BaseModel):
     is_mpim: bool = False
     is_archived: bool = False
     is_ext_shared: bool = False
+    is_org_shared: bool = False
+    is_shared: bool = False
+    is_pending_ext_shared: bool = False
+    is_read_only: bool = False
+    is_thread_only: bool = False
+    is_frozen: bool = False
+    num_members: int | None = None
 
     @property
     def is_public(self) -> bool:
