@@ -234,7 +234,34 @@ class NewSearchState(_Owned):
     command: str | None = Field(validation_alias="q", serialization_alias="q", default=None)
 
 
-State = PageState | ThreadState | ContextState | MoreState | VoteState | ShareState | NewSearchState
+class RecentState(_Owned):
+    """Make a search again that was made before: Search, in the list of recent searches.
+
+    Attributes:
+        command: What was typed then.
+    """
+
+    kind: Literal["r"] = Field(validation_alias="k", serialization_alias="k", default="r")
+    command: str = Field(validation_alias="q", serialization_alias="q")
+
+
+class ClearRecentsState(_Owned):
+    """Erase one's recent searches: Clear."""
+
+    kind: Literal["x"] = Field(validation_alias="k", serialization_alias="k", default="x")
+
+
+State = (
+    PageState
+    | ThreadState
+    | ContextState
+    | MoreState
+    | VoteState
+    | ShareState
+    | NewSearchState
+    | RecentState
+    | ClearRecentsState
+)
 _STATES: TypeAdapter[State] = TypeAdapter(Annotated[State, Field(discriminator="kind")])
 
 

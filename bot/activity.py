@@ -1,4 +1,4 @@
-"""What is kept of each answer: a line in the log without anybody's words, and an entry in the audit file."""
+"""What is kept of each answer: a line in the log without anybody's words, an audit entry, a recent search."""
 
 from collections.abc import Iterable
 
@@ -35,6 +35,8 @@ def keep_search(services: Services, request: Request, page: ResultPage, *, comma
         artifact_id=page.artifact_id,
         timings_ms=dict(page.timings_ms),
     )
+    if is_first and services.store is not None:
+        services.store.remember(request.asked.team_id, request.asked.user_id, command=command)
     if services.audit is not None:
         services.audit.write(_search_entry(request, page, event=event, command=command))
 

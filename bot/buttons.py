@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypedDict, TypeVar
 
 from bot.action_state import (
+    ClearRecentsState,
     ContextState,
     Judged,
     MoreState,
     NewSearchState,
     PageReference,
     PageState,
+    RecentState,
     ShareState,
     StateTooLargeError,
     ThreadState,
@@ -36,6 +38,8 @@ OPEN_FORM_ACTION: Final = "search_open_form"
 """Opens the search form; it carries a `NewSearchState` to begin with, or nothing."""
 
 SIMILAR_ACTION: Final = "hit_similar"
+RECENT_ACTION: Final = "recent_search"
+CLEAR_RECENTS_ACTION: Final = "recents_clear"
 OPEN_ACTION: Final = "open_in_slack"
 """A link button: its press is only acked."""
 
@@ -200,6 +204,20 @@ class Signer:
             except StateTooLargeError:
                 continue
         return encode_state(state.model_copy(update=without_vote | {"back": None}), self.secret)
+
+    def recent(self, command: str) -> str:
+        """Return the value that makes that search again.
+
+        Raises:
+            StateTooLargeError: The search is too long for a button.
+        """
+        state = RecentState(user_id=self.user_id, team_id=self.team_id, expires_s=self.expires_s, command=command)
+        return encode_state(state, self.secret)
+
+    def clear_recents(self) -> str:
+        """Return the value that erases the owner's recent searches."""
+        state = ClearRecentsState(user_id=self.user_id, team_id=self.team_id, expires_s=self.expires_s)
+        return encode_state(state, self.secret)
 
     def _with_or_without_back(self, state: ThreadState | ContextState) -> str:
         try:
