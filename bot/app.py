@@ -25,6 +25,7 @@ from bot.envelopes import SeenEnvelopes
 from bot.guard import Guard
 from bot.listeners import register_listeners
 from bot.live_workspace import LiveWorkspace
+from bot.once import Once
 from bot.retrieval_pool import RetrievalPool
 from bot.services import Identity, Services
 from bot.settings import Settings
@@ -178,6 +179,7 @@ def _build_services(
     monotonic: Callable[[], float],
 ) -> Services:
     audit = _open_audit(settings, clock=clock)
+    small_store = _open_store(settings, clock=clock, monotonic=monotonic)
     workspace = LiveWorkspace(client, web_api=WebAPI(monotonic=monotonic), monotonic=monotonic)
     archive = Archive(
         store, pool=pool, embedders=embedder_factory(settings), fusion=settings.fusion, monotonic=monotonic
@@ -192,7 +194,8 @@ def _build_services(
         watch=_build_watch(settings, identity, store=store, archive=archive, audit=audit),
         guard=Guard(audit=audit),
         audit=audit,
-        store=_open_store(settings, clock=clock, monotonic=monotonic),
+        store=small_store,
+        once=Once(small_store),
         workspace_ids=settings.workspace_ids_of,
         fusion=settings.fusion,
         state_key=settings.derive_key("button state"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot import texts
-from bot.action_state import PageReference, StateTooLargeError
+from bot.action_state import Judged, PageReference, StateTooLargeError
 from bot.buttons import (
     CONTEXT_ACTION,
     MORE_ACTION,
@@ -18,13 +18,10 @@ from bot.buttons import (
 )
 from bot.citations import (
     archive_freshness,
-    author_name,
     bold_element,
-    channel_name,
     citation,
-    file_words,
+    document_line,
     link_to,
-    time_element,
 )
 from bot.elements import (
     Block,
@@ -43,6 +40,7 @@ from bot.fallback import fallback_text
 from bot.limits import MESSAGE_BLOCKS, MESSAGE_CHARACTERS
 from bot.notes import note_blocks, note_lines
 from bot.rich_text import Run, one_line, passage_runs, plain_words, rich_text_block
+from bot.store_records import query_key
 from retrieval.identifiers import find_identifiers
 from retrieval.models import Hit, Mode, ResultPage, Retriever
 from retrieval.passages import make_passage
@@ -71,6 +69,7 @@ class ResultsView:
         suggestions: Sentences for an answer without hits: what else to try, best first; where empty, they
             are chosen by what was searched.
         with_more: Whether a hit has a More button.
+        with_votes: Whether votes are kept.
     """
 
     page: ResultPage
@@ -83,7 +82,8 @@ class ResultsView:
     notices: tuple[str, ...] = ()
     not_searched: tuple[str, ...] = (texts.NOT_SEARCHED,)
     suggestions: tuple[str, ...] = ()
-    with_more: bool = False
+    with_more: bool = True
+    with_votes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +186,7 @@ def _shown_hit(view: ResultsView, hit: Hit) -> _ShownHit:
     )
     runs = passage_runs(passage)
     foot = _why_line(view.page, hit)
-    blocks = [_hit_line(hit), rich_text_block(runs)]
+    blocks = [document_line(hit.document, rank=hit.rank), rich_text_block(runs)]
     if foot:
         blocks.append(context([plain_text(foot)]))
     if buttons := _hit_buttons(view, hit):
@@ -196,20 +196,6 @@ def _shown_hit(view: ResultsView, hit: Hit) -> _ShownHit:
 
 def _spoken(runs: Sequence[Run]) -> str:
     return plain_words(runs) or texts.NO_TEXT
-
-
-def _hit_line(hit: Hit) -> Block:
-    document = hit.document
-    elements = [
-        bold_element(f"{hit.rank}. {author_name(document)}"),
-        plain_text(channel_name(document)),
-        time_element(document.ts_us),
-    ]
-    if document.thread_size > 1:
-        elements.append(plain_text(texts.thread_size(document.thread_size)))
-    if (file := file_words(document)) is not None:
-        elements.append(plain_text(file))
-    return context(elements)
 
 
 def _why_line(page: ResultPage, hit: Hit) -> str:
@@ -244,12 +230,28 @@ def _hit_buttons(view: ResultsView, hit: Hit) -> list[Block]:
     try:
         buttons.append(_expand_button(view, hit))
         if view.with_more:
-            value = view.signer.more(document.document_id, back=view.here)
+            value = view.signer.more(document.document_id, back=view.here, judged=_judged(view, hit))
             buttons.append(button(texts.MORE, MORE_ACTION, value=value, label=texts.of_result(texts.MORE, hit.rank)))
     except StateTooLargeError:
         # Only an id of more than a thousand characters gets here; the link still leads to the message.
         return buttons
     return buttons
+
+
+def _judged(view: ResultsView, hit: Hit) -> Judged | None:
+    """Return what a vote on a hit would be about; None where votes are not kept."""
+    if not view.with_votes:
+        return None
+    request = view.page.request
+    return Judged(
+        query_key=query_key(request),
+        text=request.text,
+        understood=view.understood,
+        command=view.here.command,
+        mode=request.mode.value,
+        rank=hit.rank,
+        artifact_id=view.page.artifact_id,
+    )
 
 
 def _expand_button(view: ResultsView, hit: Hit) -> Block:

@@ -18,6 +18,7 @@ from bot.action_state import (
     VoteState,
     encode_state,
 )
+from bot.store_records import Verdict
 
 NEXT_ACTION: Final = "results_next"
 PREVIOUS_ACTION: Final = "results_previous"
@@ -151,7 +152,7 @@ class Signer:
     def vote(
         self,
         document_id: str,
-        verdict: Literal["good", "not_relevant"] | None,
+        verdict: Verdict | None,
         *,
         judged: Judged,
         back: PageReference | None = None,
@@ -161,7 +162,9 @@ class Signer:
         Raises:
             StateTooLargeError: Too long with the way back, without which the results would be lost.
         """
-        state = VoteState(**self._owner, document_id=document_id, verdict=verdict, judged=judged, back=back)
+        said: dict[Verdict | None, Literal["good", "not_relevant"]]
+        said = {Verdict.GOOD: "good", Verdict.NOT_RELEVANT: "not_relevant"}
+        state = VoteState(**self._owner, document_id=document_id, verdict=said.get(verdict), judged=judged, back=back)
         return encode_state(state, self.secret)
 
     def share(

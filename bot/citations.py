@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import regex
 
 from bot import texts
-from bot.elements import Block, escaped, mrkdwn, plain_text
+from bot.elements import Block, context, escaped, mrkdwn, plain_text
 from bot.limits import BUTTON_URL_CHARACTERS, text_length
 from bot.rich_text import one_line
 from retrieval.models import Document, DocumentKind
@@ -48,6 +48,27 @@ def file_words(document: Document) -> str | None:
 def bold_element(name: str) -> Block:
     """Return literal text in bold where Slack's markup allows, else as it is; nothing in it is parsed."""
     return plain_text(name) if _FORMATTING.search(name) else mrkdwn(f"*{escaped(name)}*")
+
+
+def labelled(label: str, value: str) -> Block:
+    """Return a label of our own in bold with literal text under it; without bold where markup could touch the text."""
+    plain = f"{label}\n{value}"
+    return plain_text(plain) if _FORMATTING.search(value) else mrkdwn(f"*{label}*\n{escaped(value)}")
+
+
+def document_line(document: Document, *, rank: int | None) -> Block:
+    """Return a line of small print that says who, where and when, with the size of its thread and its file."""
+    name = author_name(document)
+    elements = [
+        bold_element(name if rank is None else f"{rank}. {name}"),
+        plain_text(channel_name(document)),
+        time_element(document.ts_us),
+    ]
+    if document.thread_size > 1:
+        elements.append(plain_text(texts.thread_size(document.thread_size)))
+    if (file := file_words(document)) is not None:
+        elements.append(plain_text(file))
+    return context(elements)
 
 
 def time_element(ts_us: int) -> Block:

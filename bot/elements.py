@@ -5,7 +5,7 @@ Everything here is pure. Archived text and names never become markup: they are p
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from bot.limits import text_length
 
@@ -63,6 +63,11 @@ def section(text: Block) -> Block:
     return {"type": "section", "text": text, "expand": True}
 
 
+def fields(texts: Sequence[Block]) -> Block:
+    """Return short texts in two columns; 1 to 10."""
+    return {"type": "section", "fields": list(texts)}
+
+
 def context(elements: Sequence[Block]) -> Block:
     """Return a line of small print; 1 to 10 text objects."""
     return {"type": "context", "elements": list(elements)}
@@ -83,7 +88,14 @@ def header(text: str) -> Block:
     return {"type": "header", "text": plain_text(text)}
 
 
-def button(text: str, action_id: str, *, value: str, label: str | None = None) -> Block:
+def button(
+    text: str,
+    action_id: str,
+    *,
+    value: str,
+    label: str | None = None,
+    style: Literal["primary", "danger"] | None = None,
+) -> Block:
     """Return a button that carries signed state.
 
     Args:
@@ -91,8 +103,10 @@ def button(text: str, action_id: str, *, value: str, label: str | None = None) -
         action_id: One of the ids in `bot.buttons`.
         value: The signed state.
         label: What a screen reader says instead, at most 75 characters; None to read the text.
+        style: `primary` or `danger` for the one button that stands out; None for an ordinary one.
     """
-    return _button(text, action_id, {"value": value}, label)
+    more: Block = {"value": value} if style is None else {"value": value, "style": style}
+    return _button(text, action_id, more, label)
 
 
 def link_button(text: str, action_id: str, *, url: str, label: str | None = None) -> Block:

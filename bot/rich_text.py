@@ -124,6 +124,21 @@ def message_block(text: str, *, maximum: int) -> Block:
     return rich_text_block(message_runs(cut(harmless(text).strip(), maximum)))
 
 
+def quote_block(text: str, *, maximum: int) -> Block:
+    """Return a whole message as a rich_text block that quotes it, arguments as `message_block`.
+
+    Code blocks stay code blocks, with the line of a quote beside them; what was a quote itself keeps its `>`.
+    """
+    elements: list[Block] = []
+    for fenced, group in groupby(message_runs(cut(harmless(text).strip(), maximum)), key=lambda run: run.fenced):
+        runs = list(group)
+        if fenced:
+            elements += [{**code, "border": 1} for code in _preformatted("".join(run.text for run in runs))]
+        elif inline := _inline_elements(_joined(_lines(runs))):
+            elements.append({"type": "rich_text_quote", "elements": inline})
+    return {"type": "rich_text", "elements": elements or [{"type": "rich_text_quote", "elements": [_placeholder()]}]}
+
+
 def message_runs(text: str) -> tuple[Run, ...]:
     """Return a message's runs: fences, inline code, and the rest; an unclosed fence runs to the end."""
     runs: list[Run] = []
@@ -145,9 +160,12 @@ def rich_text_block(runs: Sequence[Run]) -> Block:
         else:
             elements += _paragraphs(list(group))
     if not elements:
-        placeholder: Block = {"type": "text", "text": texts.NO_TEXT, "style": {"italic": True}}
-        elements = [{"type": "rich_text_section", "elements": [placeholder]}]
+        elements = [{"type": "rich_text_section", "elements": [_placeholder()]}]
     return {"type": "rich_text", "elements": elements}
+
+
+def _placeholder() -> Block:
+    return {"type": "text", "text": texts.NO_TEXT, "style": {"italic": True}}
 
 
 def plain_words(runs: Iterable[Run]) -> str:

@@ -11,6 +11,7 @@ from bot.audit import AuditFile
 from bot.directory import NameSource
 from bot.guard import Guard
 from bot.live_workspace import LiveWorkspace
+from bot.once import Once
 from bot.store import Store
 from bot.visibility import AccessRules
 from retrieval import Fusion
@@ -39,6 +40,7 @@ class Services:
     Attributes:
         client: Slack's Web API with the bot's token.
         store: Votes and recent searches; None where nothing is kept.
+        once: What must not be done twice.
         state_key: Signs the buttons.
         admins: User ids that also see sizes in `status`.
         answer_seconds: Time budget of one answer.
@@ -56,6 +58,7 @@ class Services:
     guard: Guard
     audit: AuditFile | None
     store: Store | None
+    once: Once
     workspace_ids: Callable[[str], tuple[str, ...]]
     fusion: Fusion
     state_key: bytes
@@ -63,6 +66,11 @@ class Services:
     answer_seconds: float
     clock: Callable[[], float]
     monotonic: Callable[[], float]
+
+    @property
+    def keeps_votes(self) -> bool:
+        """Whether votes are kept at all."""
+        return self.store is not None and self.store.keeps_votes
 
     def deadline(self) -> float:
         """Return the moment by which an answer that begins now has to be there."""

@@ -32,7 +32,7 @@ from retrieval.errors import (
     UnknownNameError,
 )
 from retrieval.lexemes import SlackForm, readable
-from retrieval.models import Mode, QueryClass, Retriever
+from retrieval.models import Mode, QueryClass, Retriever, Sort
 
 COMMAND: Final = "/slackquery"
 
@@ -50,6 +50,103 @@ EARLIER: Final = "Earlier"
 LATER: Final = "Later"
 CLOSE: Final = "Close"
 ARCHIVE_VIEW_TITLE: Final = "Show in archive"
+FIND_SIMILAR: Final = "Find similar"
+SEARCH: Final = "Search"
+
+# The search form.
+FORM_TITLE: Final = "Search the archive"
+FORM_TEXT: Final = "What do you look for?"
+FORM_TEXT_PLACEHOLDER: Final = "rate limit 429"
+FORM_TEXT_HINT: Final = 'Words or a sentence. "Exact words" in quotes must be there, -word must not.'
+FORM_CHANNELS: Final = "In these channels"
+FORM_ANY_CHANNEL: Final = "Any channel that I can search for you"
+FORM_PEOPLE: Final = "From these people"
+FORM_ANYBODY: Final = "Anybody"
+FORM_FIRST_DAY: Final = "From this day"
+FORM_LAST_DAY: Final = "To this day"
+FORM_ANY_DAY: Final = "Any day"
+FORM_KINDS: Final = "Only messages"
+FORM_KIND_LABELS: Final = {
+    "link": "with a link",
+    "file": "with a file",
+    "code": "with code",
+    "thread": "in a thread",
+}
+FORM_MODE: Final = "Search by"
+FORM_MODES: Final = {
+    Mode.HYBRID: "Words and meaning",
+    Mode.LEXICAL: "Words only",
+    Mode.SEMANTIC: "Meaning only",
+}
+FORM_SORT: Final = "Order"
+FORM_SORTS: Final = {
+    Sort.RELEVANCE: "Best match first",
+    Sort.NEWEST: "Newest first",
+    Sort.OLDEST: "Oldest first",
+}
+FORM_EMPTY: Final = "Enter a word, or choose a channel, a person or a day."
+FORM_DAYS_SWAPPED: Final = "This day is before the first one."
+FORM_CHANNEL_UNKNOWN: Final = (
+    "I cannot search one of these channels for you. Private ones I search only where I was invited too."
+)
+FORM_NOT_OPENED: Final = "Slack did not let me open the search form in time. Please try once more."
+
+# One hit with what can be done with it.
+SHARE_TO_CHANNEL: Final = "Share to channel"
+GOOD_RESULT: Final = "Good result"
+NOT_RELEVANT: Final = "Not relevant"
+CITED_WORKSPACE: Final = "Workspace"
+CITED_CHANNEL: Final = "Channel"
+CITED_AUTHOR: Final = "Author"
+CITED_TIME: Final = "Time"
+CITED_DOCUMENT: Final = "Document"
+VOTES_ARE_KEPT: Final = (
+    "Votes are kept with your search, so that whoever runs me can measure how well it finds things. A second press"
+    " withdraws yours."
+)
+VOTE_KEPT: Final = "Thank you. Your vote is kept."
+VOTE_WITHDRAWN: Final = "Your vote is withdrawn."
+VOTE_NOT_KEPT: Final = "I could not keep your vote just now. Please try again in a minute."
+TOO_LONG_TO_VOTE: Final = "This search is too long to vote on its results: a button cannot hold it."
+
+# Sharing a hit. A refusal says only what the asker sees in Slack anyway.
+SHARE: Final = "Share"
+CANCEL: Final = "Cancel"
+ALREADY_SHARED: Final = "I already got that press, so nothing was posted a second time."
+SHARE_NOT_CONFIRMED: Final = (
+    "Slack did not tell me whether it posted the message. Please look into the channel before you share it again."
+)
+SHARE_NOT_TAKEN: Final = "Slack did not take the message, so nothing was posted. Please try again in a minute."
+SHARE_NO_CHANNEL: Final = (
+    f"I can share only into a channel that you stand in. Search with {COMMAND} there and share from that answer."
+)
+SHARE_UNKNOWN_CHANNEL: Final = (
+    "I cannot look into this conversation, so I cannot tell who would read it, and nothing was posted."
+    " Direct messages are never looked into; into a private channel you can invite me."
+)
+SHARE_LEFT: Final = "You are not in this channel, so nothing was posted."
+SHARE_ARCHIVED: Final = "This channel is archived, so nothing can be posted in it."
+SHARE_READ_ONLY: Final = "Not everybody may write in this channel, so I post nothing in it."
+SHARE_EXTERNAL: Final = (
+    "This channel is shared with another workspace, whose people cannot open the message's own channel. Nothing was"
+    " posted."
+)
+SHARE_PRIVATE_SOURCE: Final = (
+    "This message does not come from a public channel, so it can be shared only in the channel it was written in."
+    " Nothing was posted."
+)
+SHARE_GUESTS: Final = (
+    "There are guests in this channel who cannot open the channel that the message comes from. Nothing was posted."
+)
+SHARE_TOO_MANY: Final = (
+    "There are too many people in this channel for me to make sure that all of them may read the message. Nothing was"
+    " posted; Open in Slack leads to it, and you can share it from there."
+)
+SHARE_DELETED: Final = "This message is not in Slack any more, so it is not shared."
+SHARE_UNCONFIRMED: Final = (
+    "Slack did not confirm in time that everybody in this channel may read the message. Nothing was posted. Please try"
+    " again in a minute."
+)
 
 # What stands where the archive has nothing.
 UNKNOWN_AUTHOR: Final = "Unknown author"
@@ -164,8 +261,8 @@ HELP_ABSENCE: Final = (
 HELP_MORE: Final = "*More*"
 HELP_OTHERS: Final = (
     "A message's own menu has *Show in archive*: its thread and what was written around it.",
-    f"`{COMMAND} status` says how fresh the archive is.",
-    f'To search for the word help or status itself, put it in quotes: `{COMMAND} "help"`.',
+    f"`{COMMAND} recent` lists your own last searches, `{COMMAND} status` says how fresh the archive is.",
+    f'To search for the word help, recent or status itself, put it in quotes: `{COMMAND} "help"`.',
     "The buttons under an answer work for 30 minutes.",
 )
 USAGE_START: Final = f"Type what you look for after the command, for example `{COMMAND} rate limit 429`."
@@ -175,6 +272,37 @@ NEW_SEARCH_LAST: Final = "Your last search, to copy and change:"
 STATUS_TITLE: Final = "The archive"
 NEW_ARCHIVE_REFUSED: Final = "A newer archive could not be used, so this one stays until a good one arrives."
 STATUS_NO_ARCHIVE: Final = "There is no archive to search at the moment."
+
+# Recent searches.
+RECENTS_TITLE: Final = "Your recent searches"
+RECENTS_HINT: Final = "Newest first. Only you see them."
+RECENTS_NONE: Final = "You have not searched yet. What you search for is listed here, for you alone."
+RECENTS_OFF: Final = "Recent searches are not kept here."
+RECENTS_UNREADABLE: Final = "I cannot read your recent searches right now. Please try again in a minute."
+RECENTS_CLEARED: Final = "Your recent searches are erased."
+RECENTS_NOT_CLEARED: Final = "I could not erase your recent searches right now. Please try again in a minute."
+CLEAR_RECENTS: Final = "Clear the list"
+CLEAR_RECENTS_QUESTION: Final = "This erases all of your recent searches. Your votes on results stay."
+CLEAR: Final = "Clear"
+KEEP: Final = "Keep"
+
+# The Home tab.
+HOME_TITLE: Final = "Search your Slack archive"
+HOME_TEXT: Final = "What do you look for?"
+HOME_FORM: Final = "More options"
+HOME_HELP: Final = "*How to search*"
+HOME_HELP_LINES: Final = (
+    f"Here, or with `{COMMAND}` in any channel. Only you see the answers.",
+    "Narrow it down with `in:#channel`, `from:@name`, `after:2026-03-01`, `has:link`, in any order.",
+    '`"exact words"` must be in the message, `-word` must not.',
+    f"`{COMMAND} help` tells more. What is not found here may still have been written.",
+)
+HOME_NOT_OPENED: Final = "Slack did not let me open the window in time. Please press once more."
+HOME_ADMINS: Final = "*For admins*"
+HOME_SWAPS: Final = "Archives that this process has served, newest first:"
+STORE_FAILS: Final = "Votes and recent searches are not kept right now: the store does not work."
+STORE_WORKS: Final = "Votes and recent searches are kept."
+STORE_OFF: Final = "Votes and recent searches are switched off."
 
 # Why somebody is not served; none of them says what exists.
 REFUSED_OTHER_TEAM: Final = "Only members of the workspace that installed me can search its archive."
@@ -274,10 +402,30 @@ def end_of_paging(maximum: int) -> str:
     return f"Paging ends after {maximum:,} results. Add a word, a channel or a period to narrow the search."
 
 
+def search_for(command: str) -> str:
+    """Return what a screen reader says for the button that makes a recent search again."""
+    return f"Search for {command}"
+
+
+def audit_losses(count: int) -> str:
+    """Return how many entries of the audit file are lost, for admins."""
+    return f"{count:,} {'entry' if count == 1 else 'entries'} of the audit file could not be written."
+
+
+def served_since(time: str, documents: int) -> str:
+    """Return since when an archive was served and what it holds, for admins."""
+    return f"{time}: {documents:,} {_plural(documents, 'document')}"
+
+
 def too_many_searches(wait_s: float) -> str:
     """Return that this person searched too often, and when they can again."""
     seconds = max(1, round(wait_s))
     return f"That was a lot of searches at once. Please wait {seconds} {_plural(seconds, 'second')}."
+
+
+def form_text_too_long(maximum: int) -> str:
+    """Return that the form's text is too long, and how long it may be."""
+    return f"That is too long to search for at once: {maximum:,} characters at most."
 
 
 def leave_out(what: str) -> str:
@@ -423,6 +571,54 @@ def thread_of(name: str) -> str:
 def in_channel(what: str, channel: str) -> str:
     """Return a headline with its channel, such as `Thread by Mara Lind in #payments`."""
     return f"{what} in {channel}"
+
+
+def marked(label: str) -> str:
+    """Return a button's label with the mark of what was chosen."""
+    return f"✓ {label}"
+
+
+def your_vote(label: str) -> str:
+    """Return what a screen reader says for the button that holds the present vote."""
+    return f"{label}, your vote. Press to withdraw it."
+
+
+def vote_now(label: str) -> str:
+    """Return what the present vote is."""
+    return f"Your vote: {label}"
+
+
+def cited_workspace(name: str) -> str:
+    """Return the workspace of a citation in words."""
+    return f"{CITED_WORKSPACE}: {name}"
+
+
+def cited_document(document_id: str) -> str:
+    """Return the document id of a citation in words."""
+    return f"{CITED_DOCUMENT}: {document_id}"
+
+
+def share_question(channel: str) -> str:
+    """Return the question before a hit is posted, given the channel's name without `#`."""
+    return f"Share this in #{channel}? Everybody there will see it, and that you shared it. Nobody is notified."
+
+
+def shared_in(channel: str) -> str:
+    """Return that a hit was posted."""
+    return f"Shared in #{channel}."
+
+
+def shared_by(name: str, day_words: str) -> str:
+    """Return who shared a hit, and from which archive: an edit made since is not in it."""
+    return f"Shared by {name} from the archive of {day_words}"
+
+
+def day(ts_us: int) -> str:
+    """Return a day in words, in UTC, such as `3 Mar 2026`; `UNKNOWN_TIME` outside the years 1970 to 9999."""
+    if not is_moment(ts_us):
+        return UNKNOWN_TIME
+    then = datetime.fromtimestamp(ts_us // 1_000_000, UTC)
+    return f"{then.day} {then:%b %Y}"
 
 
 def messages_range(first: int, last: int, total: int) -> str:

@@ -21,10 +21,16 @@ export function richText(block, ctx) {
 function drawParts(parts, ctx) {
   return parts.map((part) => {
     if (part.type === "rich_text_list") return list(part, ctx);
-    if (part.type === "rich_text_preformatted") return codeBlock(inlines(part.elements, ctx, { literal: true }));
+    if (part.type === "rich_text_preformatted") return preformatted(part, ctx);
     if (part.type === "rich_text_quote") return el("blockquote", {}, inlines(part.elements, ctx));
     return el("div", { class: "rich-section" }, inlines(part.elements, ctx));
   });
+}
+
+/** A code block; with a border it stands inside a quote. */
+function preformatted(part, ctx) {
+  const code = codeBlock(inlines(part.elements, ctx, { literal: true }));
+  return part.border ? el("blockquote", {}, code) : code;
 }
 
 function list(part, ctx) {
