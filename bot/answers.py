@@ -56,7 +56,7 @@ async def answer_search(
     """
     asking = await admit(services, request.asked)
     here = reference or PageReference(command=command, timezone=asking.person.timezone, now_s=int(services.clock()))
-    directory = await _directory(services, asking, command)
+    directory = await directory_for(services, asking, here.command)
     with telling_unconfirmed(asking.sight):
         parsed = await asyncio.to_thread(_parse, here, directory, asking.person.user_id)
     search = _search_request(parsed, here.cursor)
@@ -74,12 +74,19 @@ async def answer_search(
         workspace_url=services.identity.url,
         notices=(*notices, *restarts),
         suggestions=await _suggestions(services, asking, page),
+        with_votes=services.keeps_votes,
     )
     # Cutting passages out of long messages takes milliseconds that others' acks need.
     return await asyncio.to_thread(render_results, view)
 
 
-async def _directory(services: Services, asking: Asking, command: str) -> NameDirectory:
+async def directory_for(services: Services, asking: Asking, command: str) -> NameDirectory:
+    """Return the names that an asker may use in a command.
+
+    Raises:
+        SlackUnavailableError: The command names a person, and Slack did not list the people in time.
+    """
+
     async def met() -> frozenset[str]:
         return await services.archive.authors(
             asker=asking.person.user_id, visibility=asking.sight.visibility, deadline=asking.deadline
@@ -89,12 +96,17 @@ async def _directory(services: Services, asking: Asking, command: str) -> NameDi
 
 
 def _parse(here: PageReference, directory: NameDirectory, user_id: str) -> ParsedQuery:
-    try:
-        timezone = ZoneInfo(here.timezone)
-    except (ZoneInfoNotFoundError, ValueError):
-        timezone = _UTC
+    timezone = zone_of(here.timezone)
     now = datetime.fromtimestamp(here.now_s, UTC).astimezone(timezone)
     return parse_query(here.command, directory=directory, now=now, timezone=timezone, me=user_id)
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """Return the time zone of that IANA name, UTC where there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return _UTC
 
 
 def _search_request(parsed: ParsedQuery, cursor: str | None) -> SearchRequest:

@@ -1,9 +1,9 @@
 """What Slack sends, checked at the door: commands, presses, shortcuts and events."""
 
 from collections.abc import Mapping
-from typing import Any, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 Body: TypeAlias = Mapping[str, Any]
 """A payload as Bolt hands it over."""
@@ -68,12 +68,57 @@ class ChannelReference(_Payload):
     id: str
 
 
+class ShortcutMessage(_Payload):
+    """The message that a shortcut was used on; its text is Slack's markup, empty where it has none."""
+
+    text: str = ""
+
+
 class MessageShortcut(_Payload):
     """A shortcut used on a message."""
 
     trigger_id: str
     channel: ChannelReference
     message_ts: str
+    message: ShortcutMessage = ShortcutMessage()
+
+
+class ModalText(_Payload):
+    """A modal's plain text."""
+
+    text: str = ""
+
+
+class Modal(_Payload):
+    """The modal that a payload comes from.
+
+    Attributes:
+        hash: Says which state of it the person saw.
+        private_metadata: What the bot kept in it.
+    """
+
+    id: str
+    type: Literal["modal"]
+    callback_id: str = ""
+    hash: str | None = None
+    private_metadata: str = ""
+    title: ModalText = ModalText()
+    submit: ModalText | None = None
+    close: ModalText | None = None
+    blocks: tuple[dict[str, Any], ...] = ()
+
+
+def modal_of(body: Body) -> Modal | None:
+    """Return the modal that a payload comes from; None outside modals, on the Home tab for one."""
+    try:
+        return Modal.model_validate(body.get("view"))
+    except ValidationError:
+        return None
+
+
+def trigger_of(body: Body) -> str:
+    """Return what opens a modal within three seconds of the payload; empty where it has none."""
+    return _text(body.get("trigger_id"))
 
 
 def response_url_of(body: Body) -> str | None:

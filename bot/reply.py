@@ -1,6 +1,8 @@
 """Where the answer to one payload goes: its own response_url, or the modal it belongs to."""
 
 import asyncio
+from collections.abc import Callable
+from enum import StrEnum
 
 import aiohttp
 import structlog
@@ -14,15 +16,19 @@ from slack_sdk.http_retry.builtin_async_handlers import (
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from bot import texts
 from bot.elements import Block, RenderedMessage
-from bot.message_blocks import error_view
-from bot.payloads import Body, response_url_of, view_id_of
+from bot.message_blocks import ARCHIVE_VIEW_CALLBACK
+from bot.modal_blocks import message_modal, modal_with_note, title_of
+from bot.payloads import Body, Modal, modal_of, response_url_of, view_id_of
 from bot.status_blocks import render_sentence
 from bot.web_api import error_code
 
 _log = structlog.get_logger(__name__)
 
 _SEND_SECONDS = 10
+_STALE = "hash_conflict"
+_CLOSED = "not_found"
 
 
 def _retry_handlers() -> list[AsyncRetryHandler]:
@@ -32,6 +38,14 @@ def _retry_handlers() -> list[AsyncRetryHandler]:
         AsyncRateLimitErrorRetryHandler(),
         AsyncServerErrorRetryHandler(),
     ]
+
+
+class Published(StrEnum):
+    """What became of a message for everybody; `unknown` where Slack did not say."""
+
+    POSTED = "posted"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
 
 
 class Reply:
@@ -45,15 +59,28 @@ class Reply:
         response_url: The payload's own, None where it has none.
         view_id: The modal that was pressed in, None outside modals.
         is_press: Whether the payload is a press, whose answer replaces the message it sits in.
+        modal: The modal as it was when it was pressed in; None outside modals.
     """
 
     def __init__(
-        self, client: AsyncWebClient, *, response_url: str | None, view_id: str | None, is_press: bool
+        self,
+        client: AsyncWebClient,
+        *,
+        response_url: str | None,
+        view_id: str | None,
+        is_press: bool,
+        modal: Modal | None = None,
     ) -> None:
         self._client = client
         self._response_url = response_url
         self._view_id = view_id
         self._is_press = is_press
+        self._modal = modal
+        self._title = modal.title.text if modal is not None and modal.title.text else texts.FORM_TITLE
+        self._command = modal.private_metadata if modal is not None else ""
+        # A submission's hash is that of the form, which its ack has replaced.
+        self._hash = modal.hash if modal is not None and is_press else None
+        self._problem: Callable[[str], Block] | None = None
 
     @classmethod
     def to_body(cls, body: Body, *, client: AsyncWebClient) -> "Reply":
@@ -63,6 +90,7 @@ class Reply:
             response_url=response_url_of(body),
             view_id=view_id_of(body),
             is_press=body.get("type") == "block_actions",
+            modal=modal_of(body),
         )
 
     @property
@@ -70,13 +98,61 @@ class Reply:
         """Whether the answer belongs into a modal."""
         return self._view_id is not None
 
+    @property
+    def is_in_modal(self) -> bool:
+        """Whether the answer belongs into a modal that was pressed in, the Home tab being none."""
+        return self._modal is not None
+
+    @property
+    def is_in_archive_view(self) -> bool:
+        """Whether it belongs into the modal of "Show in archive", which has no way back to results."""
+        return self._modal is not None and self._modal.callback_id == ARCHIVE_VIEW_CALLBACK
+
+    @property
+    def command(self) -> str:
+        """What the modal's search was, in full; empty where there is none."""
+        return self._command
+
+    def fill(self, *, title: str, command: str = "") -> None:
+        """Take it that the modal now holds nothing but a title, and that `command` is what it searches for."""
+        self._modal, self._title, self._command, self._hash = None, title, command, None
+
+    def tell_with(self, make: Callable[[str], Block]) -> None:
+        """Let sentences be told as the modal that `make` gives for them."""
+        self._problem = make
+
     async def show(self, message: RenderedMessage) -> bool:
-        """Answer: in place of the message that was pressed in, else as a new message for the asker alone.
+        """Answer: in the modal, else in place of the message that was pressed in, else as a new message.
+
+        A new message is for the asker alone.
 
         Returns:
             Whether Slack took it.
         """
+        if self._view_id is not None:
+            return await self.update_view(message_modal(message, title=self._title, command=self._command))
         return await self._post(message, replace_original=self._is_press)
+
+    async def publish(self, message: RenderedMessage) -> Published:
+        """Post a message that everybody in the conversation sees, beside the one that was pressed in.
+
+        Tried once: a second try after a lost answer would post it twice.
+        """
+        if self._response_url is None:
+            return Published.REFUSED
+        patience: list[AsyncRetryHandler] = [AsyncRateLimitErrorRetryHandler()]
+        webhook = AsyncWebhookClient(self._response_url, timeout=_SEND_SECONDS, retry_handlers=patience)
+        body = message.arguments() | {"response_type": "in_channel", "replace_original": False}
+        try:
+            async with asyncio.timeout(_SEND_SECONDS):
+                answer = await webhook.send_dict(body)
+        except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as exc:
+            self._log_failure("message_not_posted", exc)
+            return Published.REFUSED if isinstance(exc, aiohttp.ClientConnectorError) else Published.UNKNOWN
+        if answer.status_code == 200:
+            return Published.POSTED
+        _log.error("message_refused", status=answer.status_code, body=str(answer.body)[:200])
+        return Published.UNKNOWN if answer.status_code >= 500 else Published.REFUSED
 
     async def tell(self, sentence: str) -> bool:
         """Say a sentence without taking away what the asker was looking at.
@@ -85,8 +161,15 @@ class Reply:
             Whether Slack took it.
         """
         if self._view_id is not None:
-            return await self.update_view(error_view(sentence))
+            return await self.update_view(self._telling(sentence))
         return await self._post(render_sentence(sentence), replace_original=False)
+
+    def _telling(self, sentence: str) -> Block:
+        if self._problem is not None:
+            return self._problem(sentence)
+        if self._modal is not None:
+            return modal_with_note(self._modal, sentence)
+        return message_modal(render_sentence(sentence), title=self._title, command=self._command)
 
     async def open_view(self, view: Block, *, trigger_id: str) -> bool:
         """Open a modal and send all further answers into it; the trigger lives three seconds.
@@ -99,20 +182,31 @@ class Reply:
         except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as exc:
             self._log_failure("view_not_opened", exc)
             return False
-        self._view_id = str(answer["view"]["id"])
+        self._view_id, self._hash = str(answer["view"]["id"]), answer["view"].get("hash")
+        self._modal, self._title = None, title_of(view)
         return True
 
     async def update_view(self, view: Block) -> bool:
-        """Redraw the modal.
+        """Redraw the modal, also where it was redrawn since the press that is answered: the last answer stays.
 
         Returns:
             Whether Slack took it; a modal that was closed meanwhile is no fault.
         """
         try:
-            await self._client.views_update(view_id=self._view_id, view=view)
+            try:
+                answer = await self._client.views_update(view_id=self._view_id, view=view, hash=self._hash)
+            except SlackApiError as exc:
+                if error_code(exc) != _STALE:
+                    raise
+                _log.info("view_redrawn_since")
+                answer = await self._client.views_update(view_id=self._view_id, view=view)
         except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as exc:
-            self._log_failure("view_not_updated", exc)
+            if isinstance(exc, SlackApiError) and error_code(exc) == _CLOSED:
+                _log.info("view_closed")
+            else:
+                self._log_failure("view_not_updated", exc)
             return False
+        self._hash = answer["view"].get("hash")
         return True
 
     async def _post(self, message: RenderedMessage, *, replace_original: bool) -> bool:

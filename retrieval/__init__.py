@@ -70,7 +70,7 @@ from retrieval.names import find_author_ids, read_names
 from retrieval.passages import Passage, Segment, make_passage
 from retrieval.publication import ArtifactEntry, list_artifacts, publish, rollback
 from retrieval.retention import Pruned, Retention, prune
-from retrieval.search import search_slack
+from retrieval.search import search_slack, validate_request
 from retrieval.store import ArtifactStore, RefreshOutcome
 from retrieval.visibility import Visibility
 
@@ -152,5 +152,6 @@ __all__ = [
     "read_names",
     "rollback",
     "search_slack",
+    "validate_request",
     "visibility_as",
 ]

@@ -61,7 +61,7 @@ def search_slack(
     Thread-safe.
     """
     stopwatch = Stopwatch()
-    _validate(request)
+    validate_request(request)
     info = artifact.info
     offset = 0
     if request.cursor is not None:
@@ -107,7 +107,13 @@ def search_slack(
     )
 
 
-def _validate(request: SearchRequest) -> None:
+def validate_request(request: SearchRequest) -> None:
+    """Make sure that a request can be searched with, as far as that shows without an artifact.
+
+    Raises:
+        QueryTextError: Neither a word to search for nor a filter, or a text that no message can hold.
+        FilterError: A filter or limit that cannot be applied.
+    """
     if not 1 <= request.limit <= MAX_LIMIT:
         raise FilterError(f"A page holds 1 to {MAX_LIMIT} hits, not {request.limit}.")
     validate_filters(request.filters)

@@ -23,6 +23,10 @@ from slackblocks import _limits
 CACHE = Path(__file__).parent.parent / ".cache" / "node" / "types"
 PACKAGES = {"@slack/types": "3.2.0", "ts-json-schema-generator": "2.10.0"}
 NPM_SECONDS = 300
+REFEREE = (
+    "import type { HomeView, KnownBlock, ModalView } from '@slack/types';\n"
+    "export interface Referee { blocks: KnownBlock[]; home: HomeView; view: ModalView; }\n"
+)
 
 MESSAGE_CHARACTERS = 10_000
 FALLBACK_CHARACTERS = 4_000
@@ -34,7 +38,8 @@ LONE_AMPERSAND = re.compile(r"&(?!amp;|lt;|gt;)")
 
 # By type: which keys an object must have beside `type`, and which it may have.
 _KEYS: dict[str, tuple[set[str], set[str]]] = {
-    "section": ({"text"}, {"expand"}),
+    "section": (set(), {"text", "fields", "accessory", "expand", "block_id"}),
+    "input": ({"label", "element", "block_id"}, {"hint", "optional", "dispatch_action"}),
     "context": ({"elements"}, set()),
     "actions": ({"elements"}, set()),
     "divider": (set(), set()),
@@ -42,13 +47,45 @@ _KEYS: dict[str, tuple[set[str], set[str]]] = {
     "rich_text": ({"elements"}, set()),
     "plain_text": ({"text"}, {"emoji"}),
     "mrkdwn": ({"text", "verbatim"}, set()),
-    "button": ({"text", "action_id"}, {"value", "url", "style", "accessibility_label"}),
+    "button": ({"text", "action_id"}, {"value", "url", "style", "accessibility_label", "confirm"}),
+    "confirm": ({"title", "text", "confirm", "deny"}, {"style"}),
+    "input": ({"label", "element"}, {"hint", "optional"}),
+    "plain_text_input": ({"action_id"}, {"placeholder", "initial_value", "focus_on_load", "max_length"}),
+    "multi_conversations_select": (
+        {"action_id", "placeholder"},
+        {"filter", "max_selected_items", "initial_conversations"},
+    ),
+    "multi_users_select": ({"action_id", "placeholder"}, {"max_selected_items", "initial_users"}),
+    "datepicker": ({"action_id"}, {"placeholder", "initial_date"}),
+    "static_select": ({"action_id", "options"}, {"placeholder", "initial_option"}),
+    "checkboxes": ({"action_id", "options"}, {"initial_options"}),
+    "plain_text_input": (
+        {"action_id"},
+        {"placeholder", "initial_value", "focus_on_load", "max_length", "dispatch_action_config"},
+    ),
+    "multi_conversations_select": (
+        {"action_id"},
+        {"placeholder", "initial_conversations", "filter", "max_selected_items"},
+    ),
+    "multi_users_select": ({"action_id"}, {"placeholder", "initial_users", "max_selected_items"}),
+    "datepicker": ({"action_id"}, {"placeholder", "initial_date"}),
+    "checkboxes": ({"action_id", "options"}, {"initial_options"}),
+    "static_select": ({"action_id", "options"}, {"placeholder", "initial_option"}),
     "rich_text_section": ({"elements"}, set()),
     "rich_text_quote": ({"elements"}, set()),
     "rich_text_preformatted": ({"elements"}, set()),
     "text": ({"text"}, {"style"}),
     "emoji": ({"name"}, set()),
+    "home": ({"blocks"}, {"callback_id", "private_metadata"}),
     "modal": ({"title", "blocks"}, {"submit", "close", "callback_id", "private_metadata"}),
+}
+_INPUTS = {
+    "plain_text_input",
+    "multi_conversations_select",
+    "multi_users_select",
+    "datepicker",
+    "checkboxes",
+    "static_select",
 }
 _CHILDREN: dict[str, set[str]] = {
     "context": {"plain_text", "mrkdwn"},
@@ -62,6 +99,12 @@ _TEXT_LIMITS = {
     "section": _limits.SECTION_TEXT_MAX_LENGTH,
     "header": _limits.HEADER_TEXT_MAX_LENGTH,
     "button": _limits.BUTTON_TEXT_MAX_LENGTH,
+}
+_CONFIRM_LIMITS = {
+    "title": _limits.CONFIRMATION_TITLE_MAX_LENGTH,
+    "text": _limits.CONFIRMATION_TEXT_MAX_LENGTH,
+    "confirm": _limits.CONFIRMATION_CONFIRM_MAX_LENGTH,
+    "deny": _limits.CONFIRMATION_DENY_MAX_LENGTH,
 }
 _ELEMENT_LIMITS = {
     "context": _limits.CONTEXT_ELEMENTS_MAX_ITEMS,
@@ -90,14 +133,15 @@ def assert_legal_message(arguments: Json) -> None:
     assert not LINK.search(text), "top-level text links"
     assert not LONE_AMPERSAND.search(text), "top-level text is not escaped, or an entity was halved"
     assert 1 <= len(blocks) <= _limits.MESSAGE_BLOCKS_MAX_ITEMS, f"{len(blocks)} blocks"
+    assert not any(block["type"] == "input" for block in blocks), "an input in a message"
     _assert_blocks(blocks)
     total = sum(units(string) for string in texts_of(blocks))
     assert total <= MESSAGE_CHARACTERS, f"{total} characters in all blocks"
 
 
 def assert_legal_view(view: Json) -> None:
-    """Fail unless a modal is what Slack takes."""
-    _assert_keys(view, "modal")
+    """Fail unless a modal or a Home tab is what Slack takes."""
+    _assert_keys(view, view["type"])
     for name, limit in (
         ("title", _limits.VIEW_TITLE_MAX_LENGTH),
         ("close", _limits.VIEW_CLOSE_MAX_LENGTH),
@@ -132,7 +176,9 @@ def texts_of(content: object) -> Iterator[str]:
 
 def _assert_blocks(blocks: Sequence[Json]) -> None:
     json.dumps(blocks, ensure_ascii=False).encode()
-    top = {"section", "context", "actions", "divider", "header", "rich_text"}
+    top = {"section", "context", "actions", "divider", "header", "rich_text", "input"}
+    ids = [block["block_id"] for block in blocks if "block_id" in block]
+    assert len(ids) == len(set(ids)), "a block_id stands twice"
     for block in blocks:
         assert block["type"] in top, f"unexpected block {block['type']}"
         _assert_object(block)
@@ -146,16 +192,68 @@ def _assert_object(thing: Json) -> None:
             assert 1 <= units(thing[key]) <= limit, f"{key} of {units(thing[key])} characters"
     if "elements" in thing:
         _assert_elements(thing, kind)
+    if kind == "input":
+        _assert_input(thing)
     if isinstance(thing.get("text"), Mapping):
         assert thing["text"]["type"] == "plain_text" or kind == "section", f"marked-up text in {kind}"
         assert units(thing["text"]["text"]) <= _TEXT_LIMITS[kind]
         _assert_object(thing["text"])
     elif "text" in thing:
         _assert_text(thing, kind)
+    if kind == "section":
+        _assert_section(thing)
+    if kind == "input":
+        assert thing["element"]["type"] in _INPUTS, f"{thing['element']['type']} in an input"
+        _assert_object(thing["element"])
+    for part in ("label", "hint", "placeholder"):
+        if part in thing:
+            assert thing[part]["type"] == "plain_text"
+            limit = _limits.SELECT_PLACEHOLDER_MAX_LENGTH if part == "placeholder" else _limits.INPUT_LABEL_MAX_LENGTH
+            assert units(thing[part]["text"]) <= limit
+            _assert_object(thing[part])
+    if "confirm" in thing:
+        _assert_confirm(thing["confirm"])
     if kind == "button":
         assert ("value" in thing) != ("url" in thing), "a button carries either state or a link"
     if "url" in thing:
         assert re.fullmatch(r"https?://[^\s<>]+", thing["url"]), f"broken link {thing['url']!r}"
+
+
+def _assert_section(section: Json) -> None:
+    assert "text" in section or "fields" in section, "a section without text"
+    fields = section.get("fields", ())
+    assert len(fields) <= _limits.SECTION_FIELDS_MAX_ITEMS
+    for field in fields:
+        assert units(field["text"]) <= _limits.SECTION_FIELDS_ITEM_MAX_LENGTH
+        _assert_object(field)
+    if "accessory" in section:
+        assert section["accessory"]["type"] == "button", f"{section['accessory']['type']} beside a section"
+        _assert_object(section["accessory"])
+
+
+def _assert_confirm(confirm: Json) -> None:
+    _assert_keys(confirm, "confirm")
+    for name, limit in _CONFIRM_LIMITS.items():
+        assert confirm[name]["type"] == "plain_text"
+        assert units(confirm[name]["text"]) <= limit, f"{name} of {units(confirm[name]['text'])} characters"
+        _assert_object(confirm[name])
+
+
+def _assert_input(block: Json) -> None:
+    element = block["element"]
+    _assert_object(element)
+    for text, limit in (
+        (block["label"], _limits.INPUT_LABEL_MAX_LENGTH),
+        (block.get("hint"), _limits.INPUT_HINT_MAX_LENGTH),
+        (element.get("placeholder"), 150),
+        *((option["text"], 75) for option in element.get("options", ())),
+    ):
+        if text is not None:
+            assert text["type"] == "plain_text"
+            assert 1 <= units(text["text"]) <= limit, f"{units(text['text'])} characters in an input"
+    assert all(1 <= units(option["value"]) <= 150 for option in element.get("options", ()))
+    assert len(element.get("options", ())) <= (10 if element["type"] == "checkboxes" else 100)
+    assert units(element.get("initial_value", "")) <= 3_000
 
 
 def _assert_elements(thing: Json, kind: str) -> None:
@@ -186,7 +284,7 @@ def _assert_text(thing: Json, kind: str) -> None:
 
 def _assert_keys(thing: Json, kind: str) -> None:
     required, optional = _KEYS[kind]
-    keys = set(thing) - {"type"}
+    keys = set(thing) - {"type", "block_id"}
     assert required <= keys, f"{kind} lacks {required - keys}"
     assert keys <= required | optional, f"{kind} has unknown {keys - required - optional}"
 
@@ -198,6 +296,7 @@ class SlackTypes:
         definitions = schema["definitions"]
         self._blocks = Draft7Validator({"$ref": "#/definitions/KnownBlock", "definitions": definitions})
         self._views = Draft7Validator({"$ref": "#/definitions/ModalView", "definitions": definitions})
+        self._homes = Draft7Validator({"$ref": "#/definitions/HomeView", "definitions": definitions})
         self._definitions = definitions
 
     def assert_blocks(self, blocks: Sequence[Json]) -> None:
@@ -206,8 +305,8 @@ class SlackTypes:
             self._assert(self._blocks, block)
 
     def assert_view(self, view: Json) -> None:
-        """Fail unless the view is a `ModalView`."""
-        self._assert(self._views, json.loads(json.dumps(view)))
+        """Fail unless the view is a `ModalView`, or a `HomeView`."""
+        self._assert(self._homes if view.get("type") == "home" else self._views, json.loads(json.dumps(view)))
 
     def _assert(self, validator: Draft7Validator, instance: object) -> None:
         error = best_match(validator.iter_errors(instance))
@@ -225,8 +324,11 @@ def slack_types() -> SlackTypes:
         fcntl.flock(lock, fcntl.LOCK_EX)
         compiled = CACHE / "schema.json"
         pinned = json.dumps({"private": True, "dependencies": PACKAGES})
-        stamp = CACHE / "package.json"
-        if not (compiled.exists() and stamp.exists() and stamp.read_text() == pinned):
+        stamp, referee = CACHE / "package.json", CACHE / "referee.ts"
+        made_of = {stamp: pinned, referee: REFEREE}
+        if not (
+            compiled.exists() and all(path.exists() and path.read_text() == text for path, text in made_of.items())
+        ):
             _require_node()
             stamp.write_text(pinned)
             _compile(compiled)
@@ -234,10 +336,7 @@ def slack_types() -> SlackTypes:
 
 
 def _compile(compiled: Path) -> None:
-    (CACHE / "referee.ts").write_text(
-        "import type { KnownBlock, ModalView } from '@slack/types';\n"
-        "export interface Referee { blocks: KnownBlock[]; view: ModalView; }\n"
-    )
+    (CACHE / "referee.ts").write_text(REFEREE)
     _run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
     script = CACHE / "node_modules" / "ts-json-schema-generator" / "bin" / "ts-json-schema-generator.js"
     _run("node", str(script), "--path", "referee.ts", "--type", "Referee", "--no-type-check", "-o", "new.json")

@@ -9,6 +9,7 @@ import yaml
 
 from bot import texts
 from bot.listeners.events import SUBSCRIBED_EVENTS
+from bot.listeners.forms import SEARCH_ARCHIVE
 from bot.listeners.shortcuts import SHOW_IN_ARCHIVE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,7 +63,10 @@ def test_it_offers_the_command_and_the_shortcut_that_are_listened_to(manifest: d
 
     assert [command["command"] for command in features["slash_commands"]] == [texts.COMMAND]
     assert features["slash_commands"][0]["should_escape"] is True
-    assert [(one["type"], one["callback_id"]) for one in features["shortcuts"]] == [("message", SHOW_IN_ARCHIVE)]
+    assert [(one["type"], one["callback_id"]) for one in features["shortcuts"]] == [
+        ("message", SHOW_IN_ARCHIVE),
+        ("global", SEARCH_ARCHIVE),
+    ]
     assert features["app_home"]["home_tab_enabled"] is False
 
 

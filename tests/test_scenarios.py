@@ -288,19 +288,9 @@ async def test_a_link_button_is_acked_and_nothing_else(office: Office) -> None:
     assert len(office.slack.recorder.payloads) == sent
 
 
-async def test_new_search_says_how_and_keeps_the_results(office: Office) -> None:
-    message = await office.ask("rate limit 429")
-    await office.press(message, texts.NEW_SEARCH)
-
-    assert "/slackquery rate limit 429" in office.newest().plain_text
-    assert "results 1 to 5" in office.slack.person(ADA).current_message(message).plain_text
-
-
-async def test_help_status_and_nothing(office: Office) -> None:
+async def test_help_and_status(office: Office) -> None:
     assert "in:#channel" in (await office.ask("help")).plain_text
     assert "HELP" not in (await office.ask('"help"')).plain_text
-    usage = await office.ask("")
-    assert usage.plain_text
     mine = await office.ask("status")
     theirs = await office.ask("status", user=BEN)
 

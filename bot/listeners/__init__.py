@@ -2,7 +2,7 @@
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.listeners import actions, commands, events, shortcuts
+from bot.listeners import actions, commands, events, forms, recents, shortcuts
 from bot.services import Services
 
 
@@ -11,4 +11,6 @@ def register_listeners(app: AsyncApp, services: Services) -> None:
     commands.register(app, services)
     actions.register(app, services)
     shortcuts.register(app, services)
+    forms.register(app, services)
+    recents.register(app, services)
     events.register(app, services)

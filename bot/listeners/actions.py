@@ -11,26 +11,32 @@ from bot.action_state import (
     ContextState,
     ExpiredStateError,
     ForeignStateError,
+    MoreState,
     NewSearchState,
     OldStateError,
     PageState,
+    ShareState,
     State,
     StateError,
     ThreadState,
+    VoteState,
     decode_state,
 )
 from bot.answers import answer_search
 from bot.asking import signer_for
 from bot.audit import AuditEntry, AuditEvent
-from bot.buttons import CONTEXT_ACTION, NEW_SEARCH_ACTION, PAGE_ACTIONS, THREAD_ACTIONS
+from bot.buttons import CONTEXT_ACTION, HIT_ACTIONS, NEW_SEARCH_ACTION, PAGE_ACTIONS, THREAD_ACTIONS
 from bot.expansions import answer_context, answer_thread, view_thread
 from bot.guard import Request
-from bot.payloads import Body, Press
+from bot.hits import answer_more, answer_vote
+from bot.listeners.forms import open_form
+from bot.payloads import Body, Press, trigger_of
 from bot.reply import Reply
 from bot.services import Services
+from bot.shares import answer_share
 from bot.status_blocks import render_state_error
 
-_ACTIONS: Final = (*PAGE_ACTIONS, *THREAD_ACTIONS, CONTEXT_ACTION, NEW_SEARCH_ACTION)
+_ACTIONS: Final = (*PAGE_ACTIONS, *THREAD_ACTIONS, *HIT_ACTIONS, CONTEXT_ACTION, NEW_SEARCH_ACTION)
 
 
 def register(app: AsyncApp, services: Services) -> None:
@@ -67,15 +73,22 @@ async def _act(services: Services, request: Request, state: State) -> None:
     match state:
         case PageState():
             message = await answer_search(services, request, state.page.command, reference=state.page)
-        case ThreadState() if request.reply.is_in_view:
+        case ThreadState() if request.reply.is_in_archive_view:
             await request.reply.update_view(await view_thread(services, request, state))
             return
         case ThreadState():
             message = await answer_thread(services, request, state)
         case ContextState():
             message = await answer_context(services, request, state)
+        case MoreState():
+            message = await answer_more(services, request, state)
+        case VoteState():
+            message = await answer_vote(services, request, state)
+        case ShareState():
+            message = await answer_share(services, request, state)
         case NewSearchState():
-            await request.reply.tell(texts.how_to_search_again(state.command))
+            command = request.reply.command or state.command or ""
+            await open_form(services, request, trigger_of(request.body), command=command)
             return
         case _:
             raise OldStateError(version=state.kind)
@@ -84,7 +97,7 @@ async def _act(services: Services, request: Request, state: State) -> None:
 
 async def _answer_unusable(services: Services, request: Request, error: StateError) -> None:
     _keep_refusal(services, request, error)
-    if isinstance(error, ForeignStateError) or request.reply.is_in_view:
+    if isinstance(error, ForeignStateError):
         # Somebody else's results stay as they are.
         await request.reply.tell(texts.sentence_for(error))
         return

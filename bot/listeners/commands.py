@@ -8,14 +8,17 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from bot import texts
 from bot.answers import answer_search
 from bot.guard import Request
-from bot.payloads import Body, Command
+from bot.listeners.forms import open_form
+from bot.listeners.recents import answer_recents
+from bot.payloads import Body, Command, trigger_of
 from bot.reply import Reply
 from bot.services import Services
 from bot.status import status_view
-from bot.status_blocks import render_help, render_status, render_usage
+from bot.status_blocks import render_help, render_status
 
 HELP: Final = "help"
 STATUS: Final = "status"
+RECENT: Final = "recent"
 
 
 def register(app: AsyncApp, services: Services) -> None:
@@ -31,15 +34,17 @@ def register(app: AsyncApp, services: Services) -> None:
 
 
 async def answer_command(services: Services, request: Request) -> None:
-    """Answer a slash command: `help` and `status` as the whole text, nothing, or a search."""
+    """Answer a slash command: one of the words that stand alone, a search, or nothing, which opens the form."""
     text = Command.model_validate(request.body).text.strip()
     word = text.casefold()
     if word == HELP:
         await request.reply.show(render_help())
+    elif word == RECENT:
+        await answer_recents(services, request)
     elif word == STATUS:
         await services.access.admit(request.asked.user_id, request.asked.team_id, deadline=services.deadline())
         await request.reply.show(render_status(await status_view(services, user_id=request.asked.user_id)))
     elif not text:
-        await request.reply.show(render_usage())
+        await open_form(services, request, trigger_of(request.body))
     else:
         await request.reply.show(await answer_search(services, request, text))
