@@ -381,6 +381,31 @@ async def test_direct_messages_are_added_where_they_are_allowed(tmp_path: Path) 
         assert "D1" not in allowed_to(await office.sight(BEN))
 
 
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("#payments", "line 2: '#payments' is a name"),
+        ("#payments  # by order", "is a name"),
+        ("@ada", "line 2: '@ada' is a name"),
+        ("C1 C2", "line 2: 'C1 C2' is not one id"),
+        ("the board", "is not one id"),
+    ],
+)
+def test_a_line_that_is_no_id_is_named_and_nothing_passes_for_a_comment(
+    tmp_path: Path, line: str, complaint: str
+) -> None:
+    deny = tmp_path / "deny.txt"
+    deny.write_text(f"C9\n{line}\n")
+    with pytest.raises(DenyListError, match=complaint):
+        DenyList(deny).ids()
+
+
+def test_comments_and_empty_lines_are_not_ids(tmp_path: Path) -> None:
+    deny = tmp_path / "deny.txt"
+    deny.write_text("\ufeff# legal, 12 March\n\n#\nC1  # a channel\n  T1:C1:1.0 #one message\n", encoding="utf-8")
+    assert DenyList(deny).ids() == {"C1", "T1:C1:1.0"}
+
+
 async def test_a_private_channel_that_is_denied_is_not_shown(tmp_path: Path) -> None:
     deny = tmp_path / "deny.txt"
     deny.write_text(f"{BOARD}\n")
