@@ -38,8 +38,8 @@ LONE_AMPERSAND = re.compile(r"&(?!amp;|lt;|gt;)")
 
 # By type: which keys an object must have beside `type`, and which it may have.
 _KEYS: dict[str, tuple[set[str], set[str]]] = {
-    "section": (set(), {"text", "fields", "accessory", "expand", "block_id"}),
-    "input": ({"label", "element", "block_id"}, {"hint", "optional", "dispatch_action"}),
+    "section": (set(), {"text", "fields", "accessory", "expand"}),
+    "input": ({"label", "element"}, {"hint", "optional", "dispatch_action"}),
     "context": ({"elements"}, set()),
     "actions": ({"elements"}, set()),
     "divider": (set(), set()),
@@ -49,16 +49,6 @@ _KEYS: dict[str, tuple[set[str], set[str]]] = {
     "mrkdwn": ({"text", "verbatim"}, set()),
     "button": ({"text", "action_id"}, {"value", "url", "style", "accessibility_label", "confirm"}),
     "confirm": ({"title", "text", "confirm", "deny"}, {"style"}),
-    "input": ({"label", "element"}, {"hint", "optional"}),
-    "plain_text_input": ({"action_id"}, {"placeholder", "initial_value", "focus_on_load", "max_length"}),
-    "multi_conversations_select": (
-        {"action_id", "placeholder"},
-        {"filter", "max_selected_items", "initial_conversations"},
-    ),
-    "multi_users_select": ({"action_id", "placeholder"}, {"max_selected_items", "initial_users"}),
-    "datepicker": ({"action_id"}, {"placeholder", "initial_date"}),
-    "static_select": ({"action_id", "options"}, {"placeholder", "initial_option"}),
-    "checkboxes": ({"action_id", "options"}, {"initial_options"}),
     "plain_text_input": (
         {"action_id"},
         {"placeholder", "initial_value", "focus_on_load", "max_length", "dispatch_action_config"},
@@ -202,15 +192,6 @@ def _assert_object(thing: Json) -> None:
         _assert_text(thing, kind)
     if kind == "section":
         _assert_section(thing)
-    if kind == "input":
-        assert thing["element"]["type"] in _INPUTS, f"{thing['element']['type']} in an input"
-        _assert_object(thing["element"])
-    for part in ("label", "hint", "placeholder"):
-        if part in thing:
-            assert thing[part]["type"] == "plain_text"
-            limit = _limits.SELECT_PLACEHOLDER_MAX_LENGTH if part == "placeholder" else _limits.INPUT_LABEL_MAX_LENGTH
-            assert units(thing[part]["text"]) <= limit
-            _assert_object(thing[part])
     if "confirm" in thing:
         _assert_confirm(thing["confirm"])
     if kind == "button":
@@ -241,6 +222,7 @@ def _assert_confirm(confirm: Json) -> None:
 
 def _assert_input(block: Json) -> None:
     element = block["element"]
+    assert element["type"] in _INPUTS, f"{element['type']} in an input"
     _assert_object(element)
     for text, limit in (
         (block["label"], _limits.INPUT_LABEL_MAX_LENGTH),
