@@ -162,6 +162,17 @@ class Office:
         await person.wait_until(lambda: len(self.slack.recorder.payloads) > payloads, timeout=15)
         return person.current_message(message)
 
+    async def press_and_tell(self, message: SeenMessage, label: str, *, said: str, user: str = ADA) -> SeenMessage:
+        """Press a button that is answered by a sentence of its own, the message staying as it was; return that."""
+        person = self.slack.person(user)
+        before = person.current_message(message)
+        await person.click(before, text=label)
+        told = await person.wait_for_message(
+            message.channel_id, lambda seen: seen.by_app and said in seen.plain_text, timeout=15
+        )
+        assert person.current_message(message).plain_text == before.plain_text
+        return told
+
     def newest(self, user: str = ADA, channel: str = GENERAL) -> SeenMessage:
         """Return the newest message of the bot that a person sees."""
         return [seen for seen in self.slack.person(user).messages(channel) if seen.by_app][-1]
