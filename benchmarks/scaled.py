@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval import fts, schema
+from retrieval.builder.resident_image import store_image
 
 GENERATION: Final = "random"
 _PORTION: Final = 10_000
@@ -42,6 +43,9 @@ def scaled_artifact(source: Path, target: Path, *, copies: int, vectors: int, di
         connection.execute(f"DROP TABLE IF EXISTS {schema.LEXICAL_POSTINGS}")
         fts.create_postings(connection)
         _write_vectors(connection, vectors, dimensions)
+        connection.execute(f"DROP TABLE IF EXISTS {schema.RESIDENT_PARTS}")
+        connection.execute(f"DROP TABLE IF EXISTS {schema.RESIDENT_WORDS}")
+        store_image(connection, dimensions=dimensions)
         connection.execute(
             f"UPDATE {schema.METADATA} SET build_id = build_id || '-x{copies}', generation_id = '{GENERATION}', "
             f"document_count = (SELECT count(*) FROM {schema.DOCUMENTS}), "
@@ -80,7 +84,7 @@ def _write_vectors(connection: duckdb.DuckDBPyConnection, count: int, dimensions
     connection.execute("SET force_compression = 'uncompressed'")
     connection.execute(schema.VECTORS_DDL.format(dimensions=dimensions))
     ids = connection.execute(
-        f"SELECT document_id FROM {schema.DOCUMENTS} WHERE document_kind = 'message' ORDER BY rowid LIMIT {count}"
+        f"SELECT document_id FROM {schema.DOCUMENTS} WHERE document_kind = 'message' ORDER BY document_id LIMIT {count}"
     ).fetchnumpy()["document_id"]
     array = f"array_value({', '.join(f'c{index}' for index in range(dimensions))})"
     for start, block in random_vectors(len(ids), dimensions):

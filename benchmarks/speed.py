@@ -38,7 +38,7 @@ from retrieval.filters import Predicate, document_predicate
 from retrieval.minilm import MiniLMEmbedder
 from retrieval.models import EmbeddingSpec
 from retrieval.readers import open_reader
-from retrieval.resident.memory import Resident
+from retrieval.resident.resident import Resident
 from retrieval.resident.vectors import Vectors
 from retrieval.semantic import rank_semantic
 from retrieval.verification import oracle_lexical, oracle_semantic

@@ -36,6 +36,7 @@ _OPTIONAL_TABLES: Final = (
     schema.EMBEDDING_SPEC,
     schema.DOCUMENT_MESSAGES,
     schema.LEXICAL_POSTINGS,
+    schema.RESIDENT_PARTS,
 )
 _INDEX_TABLES: Final = ("dict", "docs", "stats", "terms")
 
@@ -105,11 +106,13 @@ class Artifact:
             budget_mb: How much memory it may take, MiB; 0 for none, None for about a third of the machine's.
 
         Raises:
+            ArtifactReplacedError: The file was overwritten meanwhile.
             ArtifactReadError: DuckDB failed; its memory limit being too low for this is no failure.
         """
         try:
-            with self.cursor() as cursor:
-                self.residency = load_resident(cursor, self.info, budget_mb=budget_mb)
+            with self.cursor() as cursor, self._opened_file() as file:
+                self.residency = load_resident(cursor, self.info, budget_mb=budget_mb, file=file)
+            self.check_unchanged()
         except ArtifactReadError as error:
             if not isinstance(error.__cause__, duckdb.OutOfMemoryException):
                 raise
@@ -147,6 +150,21 @@ class Artifact:
         except duckdb.Error as error:
             self.check_unchanged()
             raise ArtifactReadError(f"{self._path.name} could not be read: {_first_line(error)}") from error
+
+    @contextlib.contextmanager
+    def _opened_file(self) -> Iterator[int | None]:
+        """Give a descriptor of the very file that is open; None where another one has its name by now, or none."""
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            yield None
+            return
+        try:
+            status = os.fstat(descriptor)
+            same = (status.st_ino, status.st_size, status.st_mtime_ns) == self._identity
+            yield descriptor if same else None
+        finally:
+            os.close(descriptor)
 
     def check_unchanged(self) -> None:
         """Make sure that the file is still the one that was opened.
@@ -339,11 +357,7 @@ def _parse_config(text: str, path: Path) -> Mapping[str, object]:
 
 
 def _dimensions(cursor: "DuckDBPyConnection") -> int | None:
-    row = cursor.execute(
-        "SELECT data_type FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' "
-        "AND table_name = ? AND column_name = 'embedding'",
-        [schema.VECTORS],
-    ).fetchone()
+    row = cursor.execute(f"SELECT type FROM pragma_table_info('{schema.VECTORS}') WHERE name = 'embedding'").fetchone()
     kind = str(row[0]) if row else ""
     return int(kind[len("FLOAT[") : -1]) if kind.startswith("FLOAT[") and kind[len("FLOAT[") : -1].isdigit() else None
 

@@ -101,6 +101,10 @@ class SearchRequest:
         sort: The order; other than relevance only re-orders what matches.
         limit: Hits a page, 1..50.
         cursor: Where to go on, from an earlier page; None for the first.
+        similar_to: A message or file passage by whose own meaning is ranked, without itself; the mode is then
+            semantic and the text empty. None for a search by text.
+        folds_threads: Whether semantic mode, too, lists one message a thread with the count of the others, and
+            then of the nearest 300 alone; hybrid mode always does.
     """
 
     text: str
@@ -109,6 +113,8 @@ class SearchRequest:
     sort: Sort = Sort.RELEVANCE
     limit: int = 10
     cursor: str | None = None
+    similar_to: str | None = None
+    folds_threads: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +246,7 @@ class ResultPage:
         degraded: Whether the embedding service was missed and keyword search answered alone.
         timings_ms: Milliseconds by stage; `total` is the sum of a wall clock.
         terms: The query's tokens as the index folds them, for highlighting.
+        source: What `similar_to` names; None for a search by text.
     """
 
     request: SearchRequest
@@ -256,6 +263,7 @@ class ResultPage:
     degraded: bool = False
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     terms: tuple[str, ...] = ()
+    source: Document | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,7 +351,7 @@ class ArtifactInfo:
         artifact_id: Its build_id.
         built_at_us: Unix microseconds.
         capabilities: Names of what it has beyond the contract: `channels`, `users`, `embedding_spec`,
-            `document_messages`, `lexical_postings`.
+            `document_messages`, `lexical_postings`, `resident_parts`.
         indexes_digits: Whether its full-text index keeps digits and `_`.
         analyzer: Version of the analyzer that made its tokens, None where another tool made it.
     """

@@ -16,6 +16,8 @@ USERS: Final = "users"
 EMBEDDING_SPEC: Final = "embedding_spec"
 DOCUMENT_MESSAGES: Final = "document_messages"
 LEXICAL_POSTINGS: Final = "lexical_postings"
+RESIDENT_PARTS: Final = "resident_parts"
+RESIDENT_WORDS: Final = "resident_words"
 
 # Tokens in text_lexical are made by retrieval.analyzer and separated by spaces, so that DuckDB's index must
 # only split at white space. Its default `ignore` drops digits and `_` (docs/design.md).
@@ -144,5 +146,24 @@ CREATE TABLE {LEXICAL_POSTINGS} (
     termid BIGINT NOT NULL,
     docid BIGINT NOT NULL,
     tf UINTEGER NOT NULL
+)
+"""
+
+# What `retrieval.resident` holds of the tables above, as it lies in memory, so that opening is reading: named arrays,
+# one after the other as 64-bit words. `first_word` is NULL for an array that another column holds. `digest` is that
+# of `retrieval.resident.storage.Digest`.
+RESIDENT_PARTS_DDL: Final = f"""
+CREATE TABLE {RESIDENT_PARTS} (
+    part VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL,
+    length BIGINT NOT NULL,
+    first_word BIGINT,
+    digest UBIGINT NOT NULL
+)
+"""
+
+RESIDENT_WORDS_DDL: Final = f"""
+CREATE TABLE {RESIDENT_WORDS} (
+    word UBIGINT NOT NULL
 )
 """

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from retrieval import fts, schema
 from retrieval.analyzer import ANALYZER_VERSION, tokenize
+from retrieval.builder.resident_image import store_image
 from retrieval.checksum import file_sha256
 from retrieval.errors import EmbeddingUnavailableError
 from retrieval.manifest import Manifest, manifest_path
@@ -81,11 +82,13 @@ def write_artifact(
     spec: EmbeddingSpec | None = None,
     stemmer: str = "none",
     postings: bool = True,
+    image: bool = False,
 ) -> Path:
     """Write an artifact of *rows* and its manifest into *folder*; return the file.
 
     With *contract*, only what the schema_version 2 contract lists: no table of ours, DuckDB's default `ignore`, and
-    *stemmer*. Without *postings*, as builders made them before there was that table.
+    *stemmer*. Without *postings*, as builders made them before there was that table. With *image*, what readers hold
+    in memory is stored in it, as builders do.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"search-{build_id}.duckdb"
@@ -96,6 +99,8 @@ def write_artifact(
         connection.execute(statement)
     if not contract:
         connection.execute(schema.DOCUMENT_MESSAGES_DDL)
+    if image:
+        connection.execute("SET force_compression = 'uncompressed'")
     connection.begin()
     for row in rows:
         _insert(connection, row, contract=contract)
@@ -112,6 +117,9 @@ def write_artifact(
         fts.create_index(connection)
         if postings:
             fts.create_postings(connection)
+        if image:
+            has_vectors = any(row.vector is not None for row in rows)
+            store_image(connection, dimensions=dims if has_vectors else None)
         config = fts.config_json(ANALYZER_VERSION)
     vectors = sum(row.vector is not None for row in rows)
     connection.execute(

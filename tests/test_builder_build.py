@@ -39,7 +39,8 @@ def test_the_artifact_its_name_its_manifest_and_its_mode(tmp_path: Path) -> None
     assert [stat.S_IMODE(path.stat().st_mode) for path in (result.artifact, result.manifest)] == [0o444, 0o444]
     info = validate_file(result.artifact, manifest=manifest)
     assert info.capabilities == {
-        "channels", "channel_members", "users", "embedding_spec", "document_messages", "lexical_postings"
+        "channels", "channel_members", "users", "embedding_spec", "document_messages", "lexical_postings",
+        "resident_parts",
     }  # fmt: skip
     assert info.indexes_digits
 

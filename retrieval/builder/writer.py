@@ -19,6 +19,7 @@ from retrieval import schema
 from retrieval.analyzer import ANALYZER_VERSION
 from retrieval.builder.directory import Channel, Person
 from retrieval.builder.documents import DocumentRow, MappingRow, column_names
+from retrieval.builder.resident_image import store_image
 from retrieval.checksum import file_sha256
 from retrieval.errors import ArtifactError
 from retrieval.fts import config_json, create_index, create_postings, load_fts
@@ -73,6 +74,7 @@ class ArtifactWriter:
         self._stem = folder / f"{BUILDER_PREFIX}{secrets.token_hex(8)}"
         self._path = self._stem.with_suffix(".duckdb")
         self._generation = ""
+        self._dimensions: int | None = None
         with _readable_errors():
             self._connection = duckdb.connect(
                 str(self._path),
@@ -147,6 +149,7 @@ class ArtifactWriter:
     def begin_vectors(self, generation: str, spec: EmbeddingSpec | None) -> None:
         """Make the table of vectors, and say which model they are of; None for an artifact without vectors."""
         self._generation = generation
+        self._dimensions = None if spec is None else spec.dimensions
         dimensions = _NO_DIMENSIONS if spec is None else spec.dimensions
         with _readable_errors():
             self._connection.execute("CHECKPOINT")
@@ -185,7 +188,7 @@ class ArtifactWriter:
             load_fts(self._connection)
             create_index(self._connection)
             create_postings(self._connection)
-            self._connection.execute("CHECKPOINT")
+            store_image(self._connection, dimensions=self._dimensions)
 
     def place(self, built_at: datetime, *, code_version: str) -> Placed:
         """Write the metadata, check the file through a fresh connection, and give it its name.

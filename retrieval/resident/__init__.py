@@ -10,9 +10,9 @@ from retrieval.resident.memory import (
     SHORT_OF_MEMORY,
     MemoryNeed,
     Residency,
-    Resident,
     load_resident,
     memory_need,
 )
+from retrieval.resident.resident import Resident
 
 __all__ = ["NOT_LOADED", "SHORT_OF_MEMORY", "MemoryNeed", "Residency", "Resident", "load_resident", "memory_need"]

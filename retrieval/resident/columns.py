@@ -189,7 +189,7 @@ def read_columns(cursor: "DuckDBPyConnection", *, mapped: bool) -> Columns:
         kinds=kinds,
         threads=found["thread"][order].astype(np.int32),
         thread_ids=_read_threads(cursor),
-        places=_nested(places),
+        places=nested_places(places),
         workspaces=np.fromiter((names[workspace] for workspace, _ in places), dtype=np.int32, count=len(places)),
         authors=dict(authors),
         rows=rows,
@@ -224,7 +224,8 @@ def _read_shares(cursor: "DuckDBPyConnection", rows: NDArray[np.int32]) -> tuple
     return rows[found["chunk"]], rows[found["message"]]
 
 
-def _nested(places: Sequence[tuple[str, str]]) -> dict[str, dict[str, int]]:
+def nested_places(places: Sequence[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    """Return the code of each place, its index in *places*, by workspace_id and channel_id."""
     nested: dict[str, dict[str, int]] = {}
     for code, (workspace, channel) in enumerate(places):
         nested.setdefault(workspace, {})[channel] = code

@@ -1,18 +1,17 @@
 """What of an artifact is held in memory, and whether it fits."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from retrieval import schema
 from retrieval.errors import ArtifactInvalidError
 from retrieval.exact import text_sql
 from retrieval.models import ArtifactInfo
-from retrieval.resident.columns import Columns, read_columns
-from retrieval.resident.postings import Postings, count_postings, read_postings
-from retrieval.resident.texts import Texts, read_texts
-from retrieval.resident.vectors import Vectors, read_vectors
-from retrieval.resident.windows import Groups, Windows, message_threads, read_windows
+from retrieval.resident.image import Image, open_image, unpack
+from retrieval.resident.postings import count_postings
+from retrieval.resident.resident import Resident, read_resident
+from retrieval.resident.vectors import read_vectors
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -24,30 +23,6 @@ _BYTES_PER_POSTING: Final = 12
 # Codes, times, kinds, threads and offsets; ids, terms and texts come on top.
 _BYTES_PER_DOCUMENT: Final = 90
 _BYTES_PER_TERM: Final = 48
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resident:
-    """What is held of one artifact; read-only, shared by threads.
-
-    Attributes:
-        threads: Rows of messages by thread.
-        vectors: None where the artifact has none.
-        texts: None where there is no room for them.
-    """
-
-    columns: Columns
-    postings: Postings
-    threads: Groups
-    windows: Windows
-    vectors: Vectors | None
-    texts: Texts | None
-
-    @property
-    def nbytes(self) -> int:
-        """The memory it takes, bytes."""
-        optional = sum(one.nbytes for one in (self.vectors, self.texts) if one is not None)
-        return self.columns.nbytes + self.postings.nbytes + self.threads.nbytes + self.windows.nbytes + optional
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,36 +66,49 @@ def default_budget_mb() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE_OF_MACHINE) // MIB
 
 
-def load_resident(cursor: "DuckDBPyConnection", info: ArtifactInfo, *, budget_mb: int | None) -> Residency:
+def load_resident(
+    cursor: "DuckDBPyConnection", info: ArtifactInfo, *, budget_mb: int | None, file: int | None = None
+) -> Residency:
     """Read an artifact into memory, where it fits.
 
     Args:
         cursor: A cursor of the artifact; temporary tables are left in it.
         info: The artifact's.
         budget_mb: How much memory it may take, MiB; 0 for none, None for `default_budget_mb`.
+        file: The artifact's file, open for reading, from which stored arrays come faster than by DuckDB.
     """
-    need = memory_need(cursor, info, budget_mb=budget_mb)
+    note = ""
+    try:
+        image = _open_image(cursor, info, file)
+    except ArtifactInvalidError as error:
+        # The tables have everything; what is stored beside them only saves time.
+        image, note = None, f" It was read from its tables: {error}"
+    need = _need(estimate_bytes(cursor, info) if image is None else image.nbytes, budget_mb)
     if not need.fits:
         return Residency(resident=None, detail=f"DuckDB answers every search: {need.sentence}")
     try:
-        resident = _read(cursor, info)
+        try:
+            resident = _read(cursor, info) if image is None else _unpacked(cursor, info, image)
+        except ArtifactInvalidError as error:
+            if image is None:
+                raise
+            resident, note = _read(cursor, info), f" It was read from its tables: {error}"
     except ArtifactInvalidError as error:
         return Residency(resident=None, detail=f"DuckDB answers every search: {error}")
     except MemoryError:
         return Residency(resident=None, detail="DuckDB answers every search: the machine has not enough memory.")
     return Residency(
-        resident=resident, detail=f"Searches are answered from {resident.nbytes / MIB:,.0f} MiB of memory."
+        resident=resident, detail=f"Searches are answered from {resident.nbytes / MIB:,.0f} MiB of memory.{note}"
     )
 
 
 def memory_need(cursor: "DuckDBPyConnection", info: ArtifactInfo, *, budget_mb: int | None) -> MemoryNeed:
     """Return whether an artifact fits into *budget_mb*, as `load_resident` takes it, without reading it."""
-    budget = default_budget_mb() if budget_mb is None else budget_mb
-    needed = estimate_bytes(cursor, info)
-    return MemoryNeed(
-        fits=needed <= budget * MIB,
-        sentence=f"Searching from memory takes {needed / MIB:,.0f} MiB; {budget:,} MiB are allowed.",
-    )
+    try:
+        image = _open_image(cursor, info, None)
+    except ArtifactInvalidError:
+        image = None
+    return _need(estimate_bytes(cursor, info) if image is None else image.nbytes, budget_mb)
 
 
 def estimate_bytes(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> int:
@@ -142,14 +130,36 @@ def estimate_bytes(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> int:
     )
 
 
+def _need(needed: int, budget_mb: int | None) -> MemoryNeed:
+    budget = default_budget_mb() if budget_mb is None else budget_mb
+    return MemoryNeed(
+        fits=needed <= budget * MIB,
+        sentence=f"Searching from memory takes {needed / MIB:,.0f} MiB; {budget:,} MiB are allowed.",
+    )
+
+
+def _dimensions(info: ArtifactInfo) -> int | None:
+    return info.dimensions if info.vector_count else None
+
+
+def _open_image(cursor: "DuckDBPyConnection", info: ArtifactInfo, file: int | None) -> Image | None:
+    """Return what the artifact stores as it lies in memory, None where that is nothing that can be used here."""
+    return open_image(cursor, file=file) if schema.RESIDENT_PARTS in info.capabilities else None
+
+
+def _unpacked(cursor: "DuckDBPyConnection", info: ArtifactInfo, image: Image) -> Resident:
+    dimensions = _dimensions(info)
+    resident = unpack(image, dimensions=dimensions)
+    if dimensions is None or resident.vectors is not None:
+        return resident
+    return replace(resident, vectors=read_vectors(cursor, resident.columns, dimensions=dimensions))
+
+
 def _read(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> Resident:
-    mapped = schema.DOCUMENT_MESSAGES in info.capabilities
-    columns = read_columns(cursor, mapped=mapped)
-    postings = read_postings(cursor, columns, presorted=schema.LEXICAL_POSTINGS in info.capabilities)
-    threads = message_threads(columns)
-    windows = read_windows(cursor, columns, threads, mapped=mapped)
-    vectors: Vectors | None = None
-    if info.vector_count and info.dimensions is not None:
-        vectors = read_vectors(cursor, columns, dimensions=info.dimensions)
-    texts = read_texts(cursor, columns, own_text=info.analyzer is not None)
-    return Resident(columns=columns, postings=postings, threads=threads, windows=windows, vectors=vectors, texts=texts)
+    return read_resident(
+        cursor,
+        mapped=schema.DOCUMENT_MESSAGES in info.capabilities,
+        presorted=schema.LEXICAL_POSTINGS in info.capabilities,
+        own_text=info.analyzer is not None,
+        dimensions=_dimensions(info),
+    )

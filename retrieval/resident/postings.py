@@ -218,7 +218,9 @@ def _read_documents(cursor: "DuckDBPyConnection", columns: Columns) -> tuple[NDA
     rows[found["docid"]] = columns.rows[found["id"]]
     lengths = np.zeros(size)
     k, b = schema.BM25_K, schema.BM25_B
-    lengths[found["docid"]] = k * ((1 - b) + (b * (found["len"].astype(np.float64) / _statistics(cursor)[1])))
+    # Where no document has a token there is nothing to divide, and nothing to score either.
+    average = _statistics(cursor)[1] or 1.0
+    lengths[found["docid"]] = k * ((1 - b) + (b * (found["len"].astype(np.float64) / average)))
     return rows, lengths
 
 

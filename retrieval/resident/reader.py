@@ -17,8 +17,8 @@ from retrieval.lexical import QueryTerms, covered_share, inverse_frequency, rank
 from retrieval.models import DocumentKind, Filters, RankedList, Retriever
 from retrieval.resident.columns import Columns, Kind
 from retrieval.resident.masks import Mask, document_mask, visible_rows, window_mask
-from retrieval.resident.memory import Resident
 from retrieval.resident.postings import best_scores, round_scores
+from retrieval.resident.resident import Resident
 from retrieval.resident.texts import SEPARATOR
 from retrieval.visibility import Visibility
 

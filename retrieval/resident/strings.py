@@ -14,7 +14,7 @@ class StringTable(Sequence[str]):
     About 8 bytes a string beside its own; a Python list would take 60 more. Read-only, so threads share it.
     """
 
-    def __init__(self, content: bytes, offsets: NDArray[np.int64]) -> None:
+    def __init__(self, content: bytes | bytearray, offsets: NDArray[np.int64]) -> None:
         """Take strings that are sorted already.
 
         Args:
@@ -47,6 +47,16 @@ class StringTable(Sequence[str]):
         return (self[index] for index in range(len(self)))
 
     @property
+    def content(self) -> bytes | bytearray:
+        """All strings, UTF-8, one after the other."""
+        return self._content
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each begins in `content`, and the end; `(n + 1,)`."""
+        return self._offsets
+
+    @property
     def nbytes(self) -> int:
         """The memory it takes, bytes."""
         return len(self._content) + self._offsets.nbytes
@@ -58,4 +68,4 @@ class StringTable(Sequence[str]):
         return index if index < len(self) and self._bytes(index) == wanted else None
 
     def _bytes(self, index: int) -> bytes:
-        return self._content[self._positions[index] : self._positions[index + 1]]
+        return bytes(self._content[self._positions[index] : self._positions[index + 1]])

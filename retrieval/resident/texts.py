@@ -46,9 +46,9 @@ class Block:
     """
 
     rows: NDArray[np.int32]
-    texts: bytes
+    texts: bytes | bytearray
     starts: Sequence[int]
-    lowered: bytes
+    lowered: bytes | bytearray
     lowered_starts: Sequence[int]
 
     def holding(self, wanted: bytes) -> Iterator[int]:
@@ -63,7 +63,7 @@ class Block:
         """Return the text at *place*."""
         return self.texts[self.starts[place] : self.starts[place + 1] - 1].decode()
 
-    def lowered_text(self, place: int) -> bytes:
+    def lowered_text(self, place: int) -> bytes | bytearray:
         """Return the text at *place* in lower case."""
         return self.lowered[self.lowered_starts[place] : self.lowered_starts[place + 1] - 1]
 

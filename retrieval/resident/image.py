@@ -1,0 +1,306 @@
+"""What is held in memory, stored in the artifact as it lies there: opening is then reading, without any computing.
+
+The builder reads an artifact's tables as everybody does (`read_resident`) and stores the arrays that this gives
+(`pack`); whoever opens the artifact reads them back (`open_image`, `unpack`). What another processor, DuckDB, program
+or BM25 made is not taken (`image_format`), nor bytes whose digest differs; then the tables are read.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval import schema
+from retrieval.errors import ArtifactInvalidError
+from retrieval.resident.columns import Columns, Facts, nested_places
+from retrieval.resident.postings import Postings
+from retrieval.resident.resident import Resident
+from retrieval.resident.storage import StoredColumn
+from retrieval.resident.strings import StringTable
+from retrieval.resident.texts import Block, Texts
+from retrieval.resident.vectors import Vectors
+from retrieval.resident.windows import Groups, Windows
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# To be raised whenever the arrays come to mean something else.
+_VERSION: Final = 1
+WORD_BYTES: Final = 8
+# The part that the column of embeddings holds.
+MATRIX: Final = "vectors.matrix"
+FORMAT: Final = "format"
+_POSTINGS: Final = ("term_ids", "frequencies", "starts", "splits", "ends", "rows", "impacts")
+_FACTS: Final = ("place", "author", "ts_us", "in_thread")
+_COLUMNS: Final = ("kinds", "threads", "workspaces", "rows", "shared")
+_TABLES: Final = ("ids", "window_ids", "thread_ids")
+
+Array = NDArray[Any]
+
+
+def image_format(cursor: "DuckDBPyConnection") -> bytes:
+    """Return what stored arrays depend on beside the tables: they are of use only where all of it is the same."""
+    row = cursor.execute("SELECT version()").fetchone()
+    facts = [_VERSION, str(row[0]) if row else "", schema.BM25_K, schema.BM25_B, sys.byteorder, np.dtype(np.intp).str]
+    return json.dumps(facts).encode()
+
+
+def pack(resident: Resident) -> dict[str, Array]:
+    """Return the arrays that `unpack` makes the same of, by name; all but the vectors themselves."""
+    columns, postings, windows = resident.columns, resident.postings, resident.windows
+    parts: dict[str, Array] = {"facts": _bytes(json.dumps(_facts(resident)).encode())}
+    parts |= {f"columns.{name}": getattr(columns, name) for name in _COLUMNS}
+    parts |= {f"columns.{name}": getattr(columns.facts, name) for name in _FACTS}
+    parts["columns.sharing"] = columns.sharing.row
+    for name in _TABLES:
+        parts |= _pack_strings(f"columns.{name}", getattr(columns, name))
+    parts |= {f"postings.{name}": getattr(postings, name) for name in _POSTINGS}
+    parts |= _pack_strings("postings.terms", postings.terms)
+    groups = {"threads": resident.threads, "groups": windows.groups, "covering": windows.covering}
+    # Where the artifact maps windows, both are the same.
+    groups |= {} if windows.rooted is windows.covering else {"rooted": windows.rooted}
+    for name, one in groups.items():
+        parts |= {f"windows.{name}.starts": one.starts, f"windows.{name}.rows": one.rows}
+    if windows.roots is not None:
+        parts["windows.roots"] = windows.roots
+    if resident.vectors is not None and resident.vectors.rows is not None:
+        parts["vectors.rows"] = resident.vectors.rows
+    for number, block in enumerate(resident.texts.blocks if resident.texts is not None else ()):
+        parts |= {
+            f"texts.{number}.rows": block.rows,
+            f"texts.{number}.texts": _bytes(block.texts),
+            f"texts.{number}.starts": np.asarray(block.starts),
+            f"texts.{number}.lowered": _bytes(block.lowered),
+            f"texts.{number}.lowered_starts": np.asarray(block.lowered_starts),
+        }
+    return parts
+
+
+def _facts(resident: Resident) -> dict[str, object]:
+    """Return what is not made of numbers, or of few."""
+    columns = resident.columns
+    places = [(workspace, name) for workspace, names in columns.places.items() for name in names]
+    return {
+        "places": sorted(places, key=lambda one: columns.places[one[0]][one[1]]),
+        "authors": sorted(columns.authors, key=columns.authors.__getitem__),
+        "maps_chunks": columns.maps_chunks,
+        "documents": resident.postings.documents,
+        "deviation": None if resident.vectors is None else resident.vectors.deviation,
+        "blocks": None if resident.texts is None else len(resident.texts.blocks),
+    }
+
+
+def _pack_strings(name: str, table: StringTable) -> dict[str, Array]:
+    return {f"{name}.content": _bytes(table.content), f"{name}.offsets": table.offsets}
+
+
+def _bytes(content: bytes | bytearray) -> Array:
+    return np.frombuffer(content, dtype=np.uint8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """One stored array.
+
+    Attributes:
+        kind: numpy's name of its numbers.
+        length: How many there are.
+        first_word: Where it begins; None for one that another column holds.
+        digest: Of its bytes.
+    """
+
+    kind: str
+    length: int
+    first_word: int | None
+    digest: int
+
+    @property
+    def nbytes(self) -> int:
+        return self.length * np.dtype(self.kind).itemsize
+
+
+class Image:
+    """The arrays that an artifact stores; for one thread, as long as its cursor is open."""
+
+    def __init__(self, cursor: "DuckDBPyConnection", parts: Mapping[str, _Part], *, file: int | None) -> None:
+        self._parts = parts
+        self._file = file
+        self._cursor = cursor
+        self._words = StoredColumn(cursor, schema.RESIDENT_WORDS, "word", kind="UBIGINT", width=WORD_BYTES)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that all of it takes, bytes."""
+        return sum(part.nbytes for part in self._parts.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._parts
+
+    def array(self, name: str) -> Array:
+        """Return an array.
+
+        Raises:
+            ArtifactInvalidError: Its bytes are not those that were stored.
+        """
+        part = self._part(name)
+        if not part.length:
+            # A memoryview without bytes cannot be cast.
+            return np.empty(0, dtype=part.kind)
+        padded = np.empty(-(-part.nbytes // WORD_BYTES), dtype=np.uint64)
+        self._fill(name, part, padded.data.cast("B"))
+        return padded.view(np.uint8)[: part.nbytes].view(part.kind)
+
+    def content(self, name: str) -> bytearray:
+        """Return an array of bytes as what can be searched; raises as `array` does."""
+        part = self._part(name)
+        padded = bytearray(-(-part.nbytes // WORD_BYTES) * WORD_BYTES)
+        if padded:
+            self._fill(name, part, memoryview(padded))
+            del padded[part.nbytes :]
+        return padded
+
+    def strings(self, name: str) -> StringTable:
+        """Return a table of strings; raises as `array` does."""
+        return StringTable(self.content(f"{name}.content"), self.array(f"{name}.offsets"))
+
+    def groups(self, name: str) -> Groups:
+        """Return rows by group; raises as `array` does."""
+        return Groups(starts=self.array(f"{name}.starts"), rows=self.array(f"{name}.rows"))
+
+    def matrix(self, dimensions: int) -> Callable[[], NDArray[np.float32]] | None:
+        """Return what reads the vectors, `(n, dimensions)`, in any thread; None where only DuckDB can read them.
+
+        What is returned raises as `array` does.
+        """
+        part, file = self._part(MATRIX), self._file
+        stored = StoredColumn(self._cursor, schema.VECTORS, "embedding", kind="FLOAT", width=4)
+        if file is None or not part.length or not stored.plain or stored.length != part.length:
+            return None
+
+        def read() -> NDArray[np.float32]:
+            matrix = np.empty((part.length // dimensions, dimensions), dtype=np.float32)
+            if stored.read(file, 0, matrix.data.cast("B")) != part.digest:
+                raise _differs(MATRIX)
+            return matrix
+
+        return read
+
+    def _part(self, name: str) -> _Part:
+        part = self._parts.get(name)
+        if part is None:
+            raise ArtifactInvalidError(f"The stored arrays lack {name}.", check="resident_parts")
+        return part
+
+    def _fill(self, name: str, part: _Part, target: memoryview) -> None:
+        if part.first_word is None:
+            raise ArtifactInvalidError(f"{name} is not among the stored words.", check="resident_parts")
+        try:
+            digest = self._words.read(self._file, part.first_word, target)
+        except EOFError as error:
+            raise ArtifactInvalidError(str(error), check="resident_parts") from error
+        if digest != part.digest:
+            raise _differs(name)
+
+
+def open_image(cursor: "DuckDBPyConnection", *, file: int | None) -> Image | None:
+    """Return the arrays that an artifact stores, None where they are of another format.
+
+    Args:
+        cursor: A cursor of an artifact that has the tables.
+        file: Its file, open for reading; None where only DuckDB has it.
+
+    Raises:
+        ArtifactInvalidError: Bytes are not those that were stored.
+    """
+    rows = cursor.execute(f"SELECT part, kind, length, first_word, digest FROM {schema.RESIDENT_PARTS}").fetchall()
+    parts = {
+        name: _Part(kind=kind, length=length, first_word=first_word, digest=digest)
+        for name, kind, length, first_word, digest in rows
+    }
+    image = Image(cursor, parts, file=file)
+    return image if FORMAT in image and image.content(FORMAT) == image_format(cursor) else None
+
+
+def unpack(image: Image, *, dimensions: int | None) -> Resident:
+    """Return what `pack` was given; without vectors where only DuckDB can read them.
+
+    Args:
+        image: The stored arrays.
+        dimensions: Length of a vector, None where there are none.
+
+    Raises:
+        ArtifactInvalidError: Bytes are not those that were stored, or some are missing.
+    """
+    read_matrix = image.matrix(dimensions) if dimensions is not None and MATRIX in image else None
+    if read_matrix is None:
+        return _unpack(image, None)
+    # Reading lets other threads run, and fresh memory costs as much as what is read into it.
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        return _unpack(image, executor.submit(read_matrix))
+
+
+def _unpack(image: Image, matrix: Future[NDArray[np.float32]] | None) -> Resident:
+    facts = json.loads(bytes(image.content("facts")))
+    columns = _unpack_columns(image, facts)
+    texts = None if facts["blocks"] is None else Texts(blocks=tuple(_block(image, i) for i in range(facts["blocks"])))
+    covering = image.groups("windows.covering")
+    return Resident(
+        columns=columns,
+        postings=Postings(
+            documents=int(facts["documents"]),
+            searchable=columns.searchable,
+            windows=len(columns.window_ids),
+            terms=image.strings("postings.terms"),
+            **{name: image.array(f"postings.{name}") for name in _POSTINGS},
+        ),
+        threads=image.groups("windows.threads"),
+        windows=Windows(
+            groups=image.groups("windows.groups"),
+            covering=covering,
+            roots=image.array("windows.roots") if "windows.roots" in image else None,
+            rooted=image.groups("windows.rooted") if "windows.rooted.rows" in image else covering,
+        ),
+        texts=texts,
+        vectors=None if matrix is None else _unpack_vectors(image, matrix.result(), float(facts["deviation"])),
+    )
+
+
+def _unpack_vectors(image: Image, matrix: NDArray[np.float32], deviation: float) -> Vectors:
+    rows = image.array("vectors.rows") if "vectors.rows" in image else None
+    return Vectors(matrix=matrix, rows=rows, deviation=deviation)
+
+
+def _unpack_columns(image: Image, facts: Mapping[str, Any]) -> Columns:
+    own: dict[str, Any] = {name: image.array(f"columns.{name}") for name in _COLUMNS}
+    tables: dict[str, Any] = {name: image.strings(f"columns.{name}") for name in _TABLES}
+    count = len(own["kinds"])
+    found = Facts(row=np.arange(count, dtype=np.int32), **{name: image.array(f"columns.{name}") for name in _FACTS})
+    return Columns(
+        facts=found,
+        places=nested_places([(workspace, channel) for workspace, channel in facts["places"]]),
+        authors={author: code for code, author in enumerate(facts["authors"])},
+        maps_chunks=bool(facts["maps_chunks"]),
+        sharing=found.take(image.array("columns.sharing")),
+        **own,
+        **tables,
+    )
+
+
+def _block(image: Image, number: int) -> Block:
+    name = f"texts.{number}"
+    return Block(
+        rows=image.array(f"{name}.rows"),
+        texts=image.content(f"{name}.texts"),
+        starts=image.array(f"{name}.starts").data,
+        lowered=image.content(f"{name}.lowered"),
+        lowered_starts=image.array(f"{name}.lowered_starts").data,
+    )
+
+
+def _differs(name: str) -> ArtifactInvalidError:
+    return ArtifactInvalidError(f"The stored array {name} is not what was stored.", check="resident_parts")
