@@ -4,15 +4,25 @@ from collections.abc import Iterable
 
 import structlog
 
+from bot import texts
 from bot.audit import AuditEntry, AuditEvent
 from bot.guard import Request
 from bot.services import Services
 from retrieval import Document, ResultPage
+from retrieval.directory import Directory
 
 _log = structlog.get_logger(__name__)
 
 
-def keep_search(services: Services, request: Request, page: ResultPage, *, command: str, is_first: bool) -> None:
+def keep_search(
+    services: Services,
+    request: Request,
+    page: ResultPage,
+    *,
+    command: str,
+    directory: Directory,
+    is_first: bool,
+) -> None:
     """Keep that a page of results was shown.
 
     Args:
@@ -20,6 +30,7 @@ def keep_search(services: Services, request: Request, page: ResultPage, *, comma
         request: Who asked.
         page: What was found.
         command: What was typed.
+        directory: The names that the asker may use.
         is_first: Whether it answers a command; else a button.
     """
     event = AuditEvent.SEARCH if is_first else AuditEvent.PAGE
@@ -36,7 +47,8 @@ def keep_search(services: Services, request: Request, page: ResultPage, *, comma
         timings_ms=dict(page.timings_ms),
     )
     if is_first and services.store is not None:
-        services.store.remember(request.asked.team_id, request.asked.user_id, command=command)
+        shown = texts.typed_again(command, directory=directory)
+        services.store.remember(request.asked.team_id, request.asked.user_id, command=command, shown=shown)
     if services.audit is not None:
         services.audit.write(_search_entry(request, page, event=event, command=command))
 

@@ -63,7 +63,7 @@ async def answer_search(
     page, restarts = await _find_page(services, asking, search)
     if page.offset == 0:
         here = here.first_page()
-    keep_search(services, request, page, command=here.command, is_first=reference is None)
+    keep_search(services, request, page, command=here.command, directory=directory, is_first=reference is None)
     view = ResultsView(
         page=page,
         here=here,

@@ -13,7 +13,6 @@ from bot.fallback import fallback_text
 from bot.limits import ACCESSIBILITY_LABEL_CHARACTERS
 from bot.rich_text import one_line
 from bot.store import RecentSearch
-from bot.texts import typed_again
 
 _COMMAND_CHARACTERS: Final = 300
 
@@ -81,7 +80,7 @@ def clear_button(signer: Signer) -> Block:
 
 def shown_command(recent: RecentSearch) -> str:
     """Return a search as one would type it, on one line of at most 300 characters; literal."""
-    return one_line(typed_again(recent.command), maximum=_COMMAND_CHARACTERS) or "…"
+    return one_line(recent.shown, maximum=_COMMAND_CHARACTERS) or "…"
 
 
 def _row(recent: RecentSearch, signer: Signer) -> Block:

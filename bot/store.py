@@ -111,10 +111,11 @@ class Store:
             otherwise=None,
         )
 
-    def remember(self, team_id: str, user_id: str, *, command: str) -> None:
+    def remember(self, team_id: str, user_id: str, *, command: str, shown: str) -> None:
         """Keep a search as the person's newest, soon; a `recents` asked afterwards finds it."""
         if self.keeps_recents and command.strip():
-            recent = RecentSearch(command=command.strip(), searched_us=int(self._clock() * 1_000_000))
+            now_us = int(self._clock() * 1_000_000)
+            recent = RecentSearch(command=command.strip(), shown=shown.strip(), searched_us=now_us)
             self._submit(lambda: self._file.put_recent(team_id, user_id, recent))
 
     async def recents(

@@ -37,7 +37,7 @@ _MIGRATIONS: Final = (
     );
     CREATE TABLE recents (
         team_id TEXT NOT NULL, user_id TEXT NOT NULL, folded TEXT NOT NULL,
-        command TEXT NOT NULL, searched_us INTEGER NOT NULL,
+        command TEXT NOT NULL, shown TEXT NOT NULL, searched_us INTEGER NOT NULL,
         PRIMARY KEY (team_id, user_id, folded)
     );
     CREATE TABLE envelopes (id TEXT PRIMARY KEY, taken_s REAL NOT NULL) WITHOUT ROWID;
@@ -116,9 +116,9 @@ class StoreFile:
         person = (team_id, user_id)
         with self._changing() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO recents (team_id, user_id, folded, command, searched_us)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (*person, folded(recent.command), recent.command, recent.searched_us),
+                "INSERT OR REPLACE INTO recents (team_id, user_id, folded, command, shown, searched_us)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (*person, folded(recent.command), recent.command, recent.shown, recent.searched_us),
             )
             connection.execute(
                 "DELETE FROM recents WHERE team_id = ? AND user_id = ? AND rowid NOT IN ("
@@ -131,11 +131,13 @@ class StoreFile:
         """Return a person's searches, newest first."""
         with self._using() as connection:
             rows = connection.execute(
-                "SELECT command, searched_us FROM recents WHERE team_id = ? AND user_id = ?"
+                "SELECT command, shown, searched_us FROM recents WHERE team_id = ? AND user_id = ?"
                 " ORDER BY searched_us DESC, rowid DESC LIMIT ?",
                 (team_id, user_id, limit),
             ).fetchall()
-        return tuple(RecentSearch(command=command, searched_us=searched_us) for command, searched_us in rows)
+        return tuple(
+            RecentSearch(command=command, shown=shown, searched_us=searched_us) for command, shown, searched_us in rows
+        )
 
     def drop_recents(self, team_id: str, user_id: str) -> None:
         """Erase a person's searches; nothing of them is left in the file."""

@@ -52,11 +52,13 @@ class RecentSearch:
     """One search that a person made.
 
     Attributes:
-        command: What was typed, as Slack sent it.
+        command: What was typed, as Slack sent it; this is what is searched for again.
+        shown: The same as its owner reads it, with names for ids.
         searched_us: When last, Unix microseconds.
     """
 
     command: str
+    shown: str
     searched_us: int
 
 

@@ -15,6 +15,7 @@ from bot.action_state import (
     OldStateError,
     StateTooLargeError,
 )
+from retrieval.directory import Directory
 from retrieval.errors import (
     AmbiguousNameError,
     ArtifactClosedError,
@@ -444,19 +445,35 @@ def how_to_search_again(command: str | None) -> str:
     return f"{NEW_SEARCH_START} {NEW_SEARCH_LAST}\n{COMMAND} {typed_again(command)}"
 
 
-def typed_again(command: str) -> str:
-    """Return a command as one would type it: `in:#payments` for `in:<#C123|payments>`, `&` for `&amp;`."""
-    return readable(command, name_form=_typed_form)
+def typed_again(command: str, *, directory: Directory | None = None) -> str:
+    """Return a command as one would type it: `in:#payments` for `in:<#C123|payments>`, `&` for `&amp;`.
+
+    Args:
+        command: As Slack sent it, without the command's name.
+        directory: Gives the names for ids that come without one; None to leave those as they are.
+    """
+    return readable(command, name_form=lambda form: _typed_form(form, directory))
 
 
-def _typed_form(form: SlackForm) -> str:
+def _typed_form(form: SlackForm, directory: Directory | None) -> str:
     if form.sigil in {"#", "@"}:
-        return f"{form.sigil}{form.label}" if form.label else f"<{form.sigil}{form.target}>"
+        name = form.label or _name_of(form, directory)
+        return f"{form.sigil}{name}" if name else f"<{form.sigil}{form.target}>"
     if form.sigil == "!":
         return form.label or f"@{form.target.partition('^')[0]}"
     # Slack sends a typed `x.io` as `<http://x.io|x.io>`.
     address = form.target.removeprefix("mailto:")
     return form.label if form.label and form.label in address else address
+
+
+def _name_of(form: SlackForm, directory: Directory | None) -> str | None:
+    if directory is None:
+        return None
+    if form.sigil == "#":
+        channel = directory.channel_by_id(form.target)
+        return channel.label if channel is not None else None
+    person = directory.person_by_id(form.target)
+    return person.label if person is not None else None
 
 
 def age(built_at_us: int, now_us: int) -> str:

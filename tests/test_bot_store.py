@@ -61,6 +61,10 @@ async def store(path: Path) -> AsyncIterator[Store]:
     made.close()
 
 
+def remember(store: Store, team_id: str, user_id: str, *, command: str) -> None:
+    store.remember(team_id, user_id, command=command, shown=command)
+
+
 async def verdict(store: Store, vote: Vote = VOTE) -> Verdict | None:
     return await store.vote_of(vote.team_id, vote.user_id, query_key=vote.query_key, document_id=vote.document_id)
 
@@ -113,18 +117,18 @@ async def test_a_vote_can_be_withdrawn_and_only_that_one_goes(store: Store) -> N
 
 async def test_recent_searches_are_the_newest_first_each_text_once_and_of_one_person(store: Store) -> None:
     for command in ("rate limit", "outage E4392", "  Rate   LIMIT "):
-        store.remember(TEAM, ADA, command=command)
-    store.remember(TEAM, BEN, command="lunch")
-    store.remember("T2", ADA, command="of another team")
+        remember(store, TEAM, ADA, command=command)
+    remember(store, TEAM, BEN, command="lunch")
+    remember(store, "T2", ADA, command="of another team")
 
     assert await commands(store) == ["Rate   LIMIT", "outage E4392"]
     assert await commands(store, BEN) == ["lunch"]
 
 
 async def test_no_more_than_fifty_recent_searches_of_a_person_are_kept(store: Store) -> None:
-    store.remember(TEAM, BEN, command="lunch")
+    remember(store, TEAM, BEN, command="lunch")
     for number in range(KEPT_RECENTS + 5):
-        store.remember(TEAM, ADA, command=f"search {number}")
+        remember(store, TEAM, ADA, command=f"search {number}")
 
     assert await commands(store) == [f"search {number}" for number in range(54, 34, -1)]
     assert await commands(store, limit=1000) == [f"search {number}" for number in range(54, 4, -1)]
@@ -132,14 +136,14 @@ async def test_no_more_than_fifty_recent_searches_of_a_person_are_kept(store: St
 
 
 async def test_an_empty_search_is_not_remembered(store: Store) -> None:
-    store.remember(TEAM, ADA, command="  ")
+    remember(store, TEAM, ADA, command="  ")
 
     assert await commands(store) == []
 
 
 async def test_forgotten_searches_are_no_longer_in_any_file(store: Store, path: Path) -> None:
-    store.remember(TEAM, ADA, command="a very private matter")
-    store.remember(TEAM, BEN, command="lunch")
+    remember(store, TEAM, ADA, command="a very private matter")
+    remember(store, TEAM, BEN, command="lunch")
     assert await commands(store) == ["a very private matter"]
 
     assert await store.forget_recents(TEAM, ADA)
@@ -151,7 +155,7 @@ async def test_forgotten_searches_are_no_longer_in_any_file(store: Store, path: 
 
 async def test_what_is_switched_off_is_not_kept(path: Path) -> None:
     store = opened(path, keeps_votes=False, keeps_recents=False)
-    store.remember(TEAM, ADA, command="rate limit")
+    remember(store, TEAM, ADA, command="rate limit")
 
     assert not await store.vote(VOTE)
     assert await verdict(store) is None
@@ -204,7 +208,7 @@ async def test_an_envelope_is_forgotten_after_an_hour(path: Path) -> None:
 async def test_what_one_process_wrote_another_reads(path: Path) -> None:
     first, second = opened(path), opened(path)
     await first.vote(VOTE)
-    first.remember(TEAM, ADA, command="rate limit")
+    remember(first, TEAM, ADA, command="rate limit")
     assert await commands(first) == ["rate limit"]
 
     assert await verdict(second) is Verdict.GOOD
@@ -255,7 +259,7 @@ async def test_a_locked_file_delays_nothing_is_logged_once_and_counted(path: Pat
         assert await store.take_envelopes("e1"), "what the store cannot tell counts as new"
         for number in range(50):
             assert not await store.vote(replace(VOTE, document_id=f"d{number}"))
-            store.remember(TEAM, ADA, command="rate limit")
+            remember(store, TEAM, ADA, command="rate limit")
         assert time.monotonic() - began < 1.5
         assert store.problem == "OperationalError"
         now[0] += 5
@@ -363,12 +367,12 @@ def test_a_store_of_the_first_version_keeps_its_rows(path: Path) -> None:
     path.parent.mkdir()
     file = StoreFile(path)
     file.put_vote(VOTE)
-    file.put_recent(TEAM, ADA, RecentSearch(command="rate limit", searched_us=1))
+    file.put_recent(TEAM, ADA, RecentSearch(command="rate limit", shown="rate limit", searched_us=1))
     file.close()
     again = StoreFile(path)
 
     assert again.votes() == (VOTE,)
-    assert again.recents(TEAM, ADA, limit=9) == (RecentSearch(command="rate limit", searched_us=1),)
+    assert again.recents(TEAM, ADA, limit=9) == (RecentSearch(command="rate limit", shown="rate limit", searched_us=1),)
     again.close()
 
 

@@ -244,7 +244,6 @@ def test_help_shows_every_modifier(modifier: str) -> None:
 
 
 def test_help_offers_nothing_that_does_not_answer_yet() -> None:
-    assert "recent" not in render_help().text
     assert "admin" not in render_help().text
 
 
