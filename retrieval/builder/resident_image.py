@@ -88,6 +88,7 @@ def _in_order(connection: "DuckDBPyConnection") -> bool:
     row = connection.execute(
         "SELECT coalesce(bool_and(document_kind IN ('message', 'file_chunk') AND (last IS NULL OR last < "
         "document_id)), true) FROM (SELECT v.document_id, d.document_kind, "
-        f"lag(v.document_id) OVER (ORDER BY v.rowid) AS last FROM {schema.VECTORS} v JOIN {schema.DOCUMENTS} d USING (document_id))"
+        f"lag(v.document_id) OVER (ORDER BY v.rowid) AS last FROM {schema.VECTORS} v "
+        f"JOIN {schema.DOCUMENTS} d USING (document_id))"
     ).fetchone()
     return bool(row and row[0])
