@@ -1,6 +1,7 @@
 """What people may see changes, or Slack does not say: the bot obeys at the next press, and says what it left out."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from tests.bot_harness import (
     build_archive,
     eventually,
     running_bot,
+    workspace,
 )
 from tests.bot_harness import Clock as OfficeClock
 
@@ -103,6 +105,31 @@ async def test_what_is_not_theirs_any_more_is_gone_at_the_very_next_press(
 
     assert office.newest().plain_text.startswith(texts.NOT_FOUND)
     assert MERGER not in (await office.ask("secret merger")).plain_text
+
+
+async def test_a_channel_made_private_is_gone_within_five_minutes_though_no_event_tells_it(archive: Path) -> None:
+    ahead = 0.0
+    async with LocalSlack(workspace(), MANIFEST) as slack:
+        bot = await start_bot(bot_settings(slack, archive), monotonic=lambda: time.monotonic() + ahead)
+        office = Office(slack=slack, bot=bot, clock=OfficeClock(), artifacts=archive)
+        try:
+            results = await office.ask("partner tier", user=BEN)
+            assert "partner tier" in results.plain_text.split("\n", 1)[1]
+            office.slack.leave(PAYMENTS, BEN)
+            await settled(office)
+            assert "partner tier" in (await office.ask("partner tier", user=BEN)).plain_text.split("\n", 1)[1]
+            office.slack.make_private(PAYMENTS)
+            await settled(office)
+
+            ahead = 301.0
+            again = await office.ask("partner tier", user=BEN)
+            await office.press_and_tell(results, "Context", said=texts.NOT_FOUND, user=BEN)
+            unknown = await office.ask("tier in:#payments", user=BEN)
+        finally:
+            await bot.stop()
+
+    assert "partner tier" not in again.plain_text.split("\n", 1)[1]
+    assert unknown.plain_text.startswith("I know no channel")
 
 
 async def test_a_renamed_private_channel_goes_by_its_new_name_at_once(office: Office) -> None:
