@@ -101,6 +101,9 @@ class PageReference(_Compact):
         now_s: Unix seconds that `yesterday` and `7d` were counted from.
         cursor: The engine's cursor for this page; None for the first.
         offset: How many hits stand before this page.
+        similar_to: The document that the results are similar to; None where a command was typed.
+        similar_text: The text that they are similar to, of a message that the archive does not hold.
+        back: The page of other results that this search was started from; it has no `back` of its own.
     """
 
     command: str = Field(validation_alias="q", serialization_alias="q")
@@ -108,6 +111,19 @@ class PageReference(_Compact):
     now_s: int = Field(validation_alias="n", serialization_alias="n", default=0)
     cursor: str | None = Field(validation_alias="c", serialization_alias="c", default=None)
     offset: int = Field(validation_alias="o", serialization_alias="o", default=0, ge=0, le=_MAXIMUM_OFFSET)
+    similar_to: str | None = Field(validation_alias="s", serialization_alias="s", default=None)
+    similar_text: str | None = Field(validation_alias="x", serialization_alias="x", default=None)
+    back: "PageReference | None" = Field(validation_alias="b", serialization_alias="b", default=None)
+
+    @property
+    def is_similar(self) -> bool:
+        """Whether it is a page of what is similar to a message."""
+        return self.similar_to is not None or self.similar_text is not None
+
+    @property
+    def typed(self) -> str:
+        """The command that led here, itself or before its results were left for similar ones; may be empty."""
+        return self.command or (self.back.command if self.back is not None else "")
 
     def first_page(self) -> "PageReference":
         """Return the same search at its beginning."""

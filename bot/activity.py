@@ -1,6 +1,7 @@
 """What is kept of each answer: a line in the log without anybody's words, an audit entry, a recent search."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import structlog
 
@@ -51,6 +52,21 @@ def keep_search(
         services.store.remember(request.asked.team_id, request.asked.user_id, command=command, shown=shown)
     if services.audit is not None:
         services.audit.write(_search_entry(request, page, event=event, command=command))
+
+
+def keep_similar(services: Services, request: Request, page: ResultPage) -> None:
+    """Keep that messages similar to another one were shown; never its text."""
+    _log.info(
+        "found_similar",
+        user_id=request.asked.user_id,
+        hits=len(page.hits),
+        offset=page.offset,
+        artifact_id=page.artifact_id,
+        timings_ms=dict(page.timings_ms),
+    )
+    if services.audit is not None:
+        entry = _search_entry(request, page, event=AuditEvent.SIMILAR, command="")
+        services.audit.write(replace(entry, query=None, similar_to=page.request.similar_to))
 
 
 def _search_entry(request: Request, page: ResultPage, *, event: AuditEvent, command: str) -> AuditEntry:

@@ -60,7 +60,7 @@ async def answer_search(
     with telling_unconfirmed(asking.sight):
         parsed = await asyncio.to_thread(_parse, here, directory, asking.person.user_id)
     search = _search_request(parsed, here.cursor)
-    page, restarts = await _find_page(services, asking, search)
+    page, restarts = await find_page(services, asking, search)
     if page.offset == 0:
         here = here.first_page()
     keep_search(services, request, page, command=here.command, directory=directory, is_first=reference is None)
@@ -70,7 +70,7 @@ async def answer_search(
         understood=parsed.understood,
         now_us=int(services.clock() * 1_000_000),
         signer=signer_for(services, request.asked),
-        cursor_at=_cursor_maker(services, asking, page),
+        cursor_at=cursor_maker(services, asking, page),
         workspace_url=services.identity.url,
         notices=(*notices, *restarts),
         suggestions=await _suggestions(services, asking, page),
@@ -120,8 +120,13 @@ def _search_request(parsed: ParsedQuery, cursor: str | None) -> SearchRequest:
     )
 
 
-async def _find_page(services: Services, asking: Asking, search: SearchRequest) -> tuple[ResultPage, tuple[str, ...]]:
-    """Return the page; the first one, with the reason, where the cursor cannot be continued."""
+async def find_page(services: Services, asking: Asking, search: SearchRequest) -> tuple[ResultPage, tuple[str, ...]]:
+    """Return the page; the first one, with the reason, where the cursor cannot be continued.
+
+    Raises:
+        CursorRangeError: The page lies past where paging ends.
+        PoolError, TimeoutError, RetrievalError: See `bot.guard`.
+    """
     notices: tuple[str, ...] = () if asking.sight.is_complete else (texts.UNCONFIRMED_CHANNELS,)
     try:
         return await _search(services, asking, search), notices
@@ -146,7 +151,9 @@ def _restart_reason(error: CursorError) -> str:
     return texts.RESTARTED_UNDERSTANDING
 
 
-def _cursor_maker(services: Services, asking: Asking, page: ResultPage) -> Callable[[int], str]:
+def cursor_maker(services: Services, asking: Asking, page: ResultPage) -> Callable[[int], str]:
+    """Return what gives the cursors of a page's search."""
+
     def cursor_at(offset: int) -> str:
         return encode_cursor(
             offset,

@@ -36,6 +36,7 @@ class AuditEvent(StrEnum):
     PAGE = "page"
     EXPAND = "expand"
     CONTEXT = "context"
+    SIMILAR = "similar"
     VOTE = "vote"
     SHARE = "share"
     REFUSED = "refused"
@@ -52,6 +53,7 @@ class AuditEntry:
     Attributes:
         query: The text searched for; how much of it is written is the file's setting.
         document_ids: What was shown.
+        similar_to: The document that it is similar to.
         timings_ms: Milliseconds by stage.
         reason: Why something was refused, failed or swapped; a fixed word or an error's name, never text of
             a user or a message.
@@ -70,6 +72,7 @@ class AuditEntry:
     hits: int | None = None
     offset: int | None = None
     document_ids: tuple[str, ...] = ()
+    similar_to: str | None = None
     warnings: tuple[str, ...] = ()
     degraded: bool | None = None
     timings_ms: Mapping[str, float] = field(default_factory=dict)

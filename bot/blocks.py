@@ -7,6 +7,7 @@ from typing import Final
 from bot import texts
 from bot.action_state import Judged, PageReference, StateTooLargeError
 from bot.buttons import (
+    BACK_ACTION,
     CONTEXT_ACTION,
     MORE_ACTION,
     NEW_SEARCH_ACTION,
@@ -150,7 +151,7 @@ def _nothing_found(view: ResultsView) -> RenderedMessage:
         _first_line(view, texts.NO_RESULTS),
         *note_blocks(notes),
         section(plain_text(paragraph)),
-        actions([_new_search_button(view)]),
+        actions([*_back_buttons(view), _new_search_button(view)]),
         *note_blocks(closing),
     ]
     head = [texts.nothing_found(_understood(view)), f"{_summary(view)}.", *notes, *attempts, *closing]
@@ -277,14 +278,15 @@ def _navigation(view: ResultsView, shown: int) -> tuple[Block, list[str]]:
         sentences.append(texts.TOO_LONG_TO_PAGE)
     if following is None:
         sentences += _ending(view, shown)
-    return actions([*buttons, _new_search_button(view)]), sentences
+    return actions([*_back_buttons(view), *buttons, _new_search_button(view)]), sentences
 
 
 def _ending(view: ResultsView, shown: int) -> list[str]:
     """Return the last page's sentences: that it is the last, and what was not looked at."""
     end = texts.end_of_paging(_LAST_OFFSET) if _has_more(view, shown) else texts.END_OF_RESULTS
     hybrid = [texts.HYBRID_ENDS] if view.page.request.mode is Mode.HYBRID else []
-    return [end, *hybrid, *view.not_searched]
+    similar = [texts.SIMILAR_ENDS] if view.here.is_similar else []
+    return [end, *hybrid, *similar, *view.not_searched]
 
 
 def _has_more(view: ResultsView, shown: int) -> bool:
@@ -307,8 +309,15 @@ def _previous_page(view: ResultsView) -> PageReference | None:
     return view.here.model_copy(update={"cursor": cursor, "offset": offset})
 
 
+def _back_buttons(view: ResultsView) -> list[Block]:
+    """Return the way back to the results that were left for these."""
+    if view.here.back is None:
+        return []
+    return [button(texts.BACK_TO_RESULTS, BACK_ACTION, value=view.signer.page(view.here.back))]
+
+
 def _new_search_button(view: ResultsView) -> Block:
-    return button(texts.NEW_SEARCH, NEW_SEARCH_ACTION, value=view.signer.new_search(view.here.command))
+    return button(texts.NEW_SEARCH, NEW_SEARCH_ACTION, value=view.signer.new_search(view.here.typed))
 
 
 def _warnings(page: ResultPage) -> list[str]:

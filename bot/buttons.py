@@ -41,6 +41,11 @@ OPEN_FORM_ACTION: Final = "search_open_form"
 SIMILAR_ACTION: Final = "hit_similar"
 RECENT_ACTION: Final = "recent_search"
 CLEAR_RECENTS_ACTION: Final = "recents_clear"
+HOME_SEARCH_ACTION: Final = "home_search"
+HOME_TEXT_ACTION: Final = "home_text"
+HOME_FORM_ACTION: Final = "home_form"
+HOME_RECENT_ACTION: Final = "home_recent_search"
+HOME_CLEAR_ACTION: Final = "home_recents_clear"
 OPEN_ACTION: Final = "open_in_slack"
 """A link button: its press is only acked."""
 
@@ -138,6 +143,21 @@ class Signer:
             back=back,
         )
         return self._with_or_without_back(state)
+
+    def similar(self, document_id: str, *, back: PageReference | None = None) -> str:
+        """Return the value that shows what is similar to a hit; without the way back where it does not fit.
+
+        Raises:
+            StateTooLargeError: Too long even without the way back.
+        """
+        page = PageReference(command="", similar_to=document_id)
+        if back is None:
+            return self.page(page)
+        # One step back: a chain of similar to similar would outgrow a button.
+        try:
+            return self.page(page.model_copy(update={"back": back.model_copy(update={"back": None})}))
+        except StateTooLargeError:
+            return self.page(page)
 
     def more(self, document_id: str, *, back: PageReference | None = None, judged: Judged | None = None) -> str:
         """Return the value that shows what else can be done with a hit.

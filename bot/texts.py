@@ -54,6 +54,16 @@ ARCHIVE_VIEW_TITLE: Final = "Show in archive"
 FIND_SIMILAR: Final = "Find similar"
 SEARCH: Final = "Search"
 
+# What is similar to a message.
+SIMILAR_TITLE: Final = "Similar messages"
+SIMILAR_ENDS: Final = "Only the 300 nearest messages were looked at, each thread listed once."
+SIMILAR_WITHOUT_TEXT: Final = "There is no text in this message that others could be compared with."
+SIMILAR_NOT_NOW: Final = (
+    "This message is not in the archive, or not one that I can show you, and new text cannot be compared by meaning"
+    " right now. Please try again in a minute."
+)
+SIMILAR_NO_MEANING: Final = "Searching by meaning does not work in this archive, so nothing can be compared."
+
 # The search form.
 FORM_TITLE: Final = "Search the archive"
 FORM_TEXT: Final = "What do you look for?"
@@ -216,7 +226,6 @@ NOT_IN_ARCHIVE: Final = (
     "This message is not in the archive, or it is not one that I can show you."
     " A message written since the last archive is not there yet."
 )
-VIEW_NOT_OPENED: Final = "Slack did not let me open the window in time. Please choose “Show in archive” once more."
 ITS_THREAD: Final = "Its thread"
 ITS_NEIGHBOURS: Final = "Around it in the channel"
 
@@ -422,6 +431,21 @@ def too_many_searches(wait_s: float) -> str:
     """Return that this person searched too often, and when they can again."""
     seconds = max(1, round(wait_s))
     return f"That was a lot of searches at once. Please wait {seconds} {_plural(seconds, 'second')}."
+
+
+def view_not_opened(shortcut: str) -> str:
+    """Return that a shortcut's window could not be opened, and what to do."""
+    return f"Slack did not let me open the window in time. Please choose “{shortcut}” once more."
+
+
+def similar_to(who: str, where: str, text: str) -> str:
+    """Return what results are similar to, such as `similar to “Rate limits are back” by Mara in #payments`."""
+    return f"similar to “{text}” by {who} in {where}"
+
+
+def similar_to_text(text: str) -> str:
+    """Return what results are similar to, of a message that the archive does not hold."""
+    return f"similar to “{text}”"
 
 
 def form_text_too_long(maximum: int) -> str:

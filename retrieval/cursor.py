@@ -43,7 +43,16 @@ def fingerprint(request: SearchRequest, fusion: Fusion) -> str:
 
     Limit and cursor do not take part: pages of any size walk through the same list.
     """
-    content = [request.text, request.mode.value, request.sort.value, fusion.value, _order_free(request.filters)]
+    content: list[object] = [
+        request.text,
+        request.mode.value,
+        request.sort.value,
+        fusion.value,
+        _order_free(request.filters),
+    ]
+    if request.similar_to is not None or request.folds_threads:
+        # Only where they are used, so that cursors from before they were known stay good.
+        content += [request.similar_to, request.folds_threads]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()[:16]
 
 

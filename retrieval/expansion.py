@@ -49,7 +49,7 @@ def get_slack_message(
     if context_before < 0 or context_after < 0 or context_before + context_after > MAX_NEIGHBOURS:
         raise FilterError(f"Between 0 and {MAX_NEIGHBOURS} neighbours can be shown in all.")
     with artifact.cursor() as cursor:
-        message = _find_document(artifact, cursor, document_id, visibility)
+        message = find_document(artifact, cursor, document_id, visibility)
         if message is None:
             raise NotFoundError(kind="message", identifier=document_id)
         before = _neighbours(cursor, message, visibility, count=context_before, later=False)
@@ -165,9 +165,10 @@ def list_slack_scopes(artifact: Artifact, *, visibility: Visibility) -> tuple[Sc
     )
 
 
-def _find_document(
+def find_document(
     artifact: Artifact, cursor: "DuckDBPyConnection", document_id: str, visibility: Visibility
 ) -> Document | None:
+    """Return a message or file passage that the asker may see, with its place and the size of its thread, or None."""
     shares = schema.DOCUMENT_MESSAGES in artifact.info.capabilities
     visible = visibility_predicate(visibility, shares=shares and artifact.has_file_chunks)
     row = cursor.execute(

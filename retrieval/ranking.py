@@ -33,6 +33,8 @@ from retrieval.weights import list_weights
 DEPTH: Final = 100
 LINEAR_DEPTH: Final = 300
 CONTEXT_WINDOWS: Final = 60
+# Folding needs the whole list; nobody pages further through what is merely similar.
+SIMILAR_DEPTH: Final = 300
 
 _ADAPTED: Final = (Fusion.RRF, Fusion.LINEAR)
 
@@ -96,16 +98,20 @@ class Ranker:
         return self._finish(_concatenated(lists), terms=terms)
 
     def semantic(self, embedding: Embedding, *, limit: int) -> Ranking:
-        """Rank by the vector alone.
+        """Rank by the vector alone, and fold threads over the nearest 300 where the request asks for it.
 
         Raises:
             EmbeddingError: The query has no vector.
         """
         with self._stopwatch.stage("embedding"):
             vector = embedding.result()
-        ranked = self._semantic_list(vector, limit)
+        folds = self._request.folds_threads
+        candidates = _concatenated([self._semantic_list(vector, SIMILAR_DEPTH if folds else limit)])
+        if folds:
+            threads = self._reader.threads([one.document_id for one in candidates])
+            candidates = fold_threads(candidates, threads.get)
         terms = QueryTerms(tokens=tuple(dict.fromkeys(tokenize(self._request.text))), idf={}, capped=False)
-        return self._finish(_concatenated([ranked]), terms=terms)
+        return self._finish(candidates, terms=terms)
 
     def hybrid(self, embedding: Embedding, *, fusion: Fusion) -> Ranking:
         """Rank by the fusion of all lists and fold threads over the whole list.

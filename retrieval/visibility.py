@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 
@@ -53,6 +53,10 @@ class Visibility:
     def allows_channel(self, workspace_id: str, channel_id: str) -> bool:
         """Return whether documents of that channel may be seen."""
         return self.allowed is None or channel_id in self.allowed.get(workspace_id, frozenset())
+
+    def without(self, document_id: str) -> Self:
+        """Return what is left to be seen without that document; file passages that it alone shares go with it."""
+        return replace(self, denied_document_ids=self.denied_document_ids | {document_id})
 
     def fingerprint(self) -> str:
         """Return a digest of what may be seen, independent of order; 16 hex digits."""

@@ -63,7 +63,8 @@ _KEYS: dict[str, tuple[set[str], set[str]]] = {
     "static_select": ({"action_id", "options"}, {"placeholder", "initial_option"}),
     "rich_text_section": ({"elements"}, set()),
     "rich_text_quote": ({"elements"}, set()),
-    "rich_text_preformatted": ({"elements"}, set()),
+    "rich_text_preformatted": ({"elements"}, {"border"}),
+    "link": ({"url", "text"}, set()),
     "text": ({"text"}, {"style"}),
     "emoji": ({"name"}, set()),
     "home": ({"blocks"}, {"callback_id", "private_metadata"}),
@@ -81,7 +82,7 @@ _CHILDREN: dict[str, set[str]] = {
     "context": {"plain_text", "mrkdwn"},
     "actions": {"button"},
     "rich_text": {"rich_text_section", "rich_text_quote", "rich_text_preformatted"},
-    "rich_text_section": {"text", "emoji"},
+    "rich_text_section": {"text", "emoji", "link"},
     "rich_text_quote": {"text", "emoji"},
     "rich_text_preformatted": {"text"},
 }
@@ -182,8 +183,6 @@ def _assert_object(thing: Json) -> None:
             assert 1 <= units(thing[key]) <= limit, f"{key} of {units(thing[key])} characters"
     if "elements" in thing:
         _assert_elements(thing, kind)
-    if kind == "input":
-        _assert_input(thing)
     if isinstance(thing.get("text"), Mapping):
         assert thing["text"]["type"] == "plain_text" or kind == "section", f"marked-up text in {kind}"
         assert units(thing["text"]["text"]) <= _TEXT_LIMITS[kind]
@@ -220,21 +219,12 @@ def _assert_confirm(confirm: Json) -> None:
         _assert_object(confirm[name])
 
 
-def _assert_input(block: Json) -> None:
-    element = block["element"]
-    assert element["type"] in _INPUTS, f"{element['type']} in an input"
-    _assert_object(element)
-    for text, limit in (
-        (block["label"], _limits.INPUT_LABEL_MAX_LENGTH),
-        (block.get("hint"), _limits.INPUT_HINT_MAX_LENGTH),
-        (element.get("placeholder"), 150),
-        *((option["text"], 75) for option in element.get("options", ())),
-    ):
-        if text is not None:
-            assert text["type"] == "plain_text"
-            assert 1 <= units(text["text"]) <= limit, f"{units(text['text'])} characters in an input"
-    assert all(1 <= units(option["value"]) <= 150 for option in element.get("options", ()))
-    assert len(element.get("options", ())) <= (10 if element["type"] == "checkboxes" else 100)
+def _assert_options(element: Json) -> None:
+    options = element.get("options", ())
+    assert len(options) <= (10 if element["type"] == "checkboxes" else 100)
+    for option in options:
+        assert 1 <= units(option["text"]["text"]) <= 75
+        assert 1 <= units(option["value"]) <= 150
     assert units(element.get("initial_value", "")) <= 3_000
 
 

@@ -10,7 +10,7 @@ import yaml
 from bot import texts
 from bot.listeners.events import SUBSCRIBED_EVENTS
 from bot.listeners.forms import SEARCH_ARCHIVE
-from bot.listeners.shortcuts import SHOW_IN_ARCHIVE
+from bot.listeners.shortcuts import FIND_SIMILAR, SHOW_IN_ARCHIVE
 
 ROOT = Path(__file__).resolve().parent.parent
 # Every Web API method that the bot calls, with the bot scope it needs (None: any token).
@@ -65,6 +65,7 @@ def test_it_offers_the_command_and_the_shortcut_that_are_listened_to(manifest: d
     assert features["slash_commands"][0]["should_escape"] is True
     assert [(one["type"], one["callback_id"]) for one in features["shortcuts"]] == [
         ("message", SHOW_IN_ARCHIVE),
+        ("message", FIND_SIMILAR),
         ("global", SEARCH_ARCHIVE),
     ]
     assert features["app_home"]["home_tab_enabled"] is False

@@ -14,6 +14,7 @@ from bot.action_state import (
     MoreState,
     NewSearchState,
     OldStateError,
+    PageReference,
     PageState,
     ShareState,
     State,
@@ -26,6 +27,7 @@ from bot.answers import answer_search
 from bot.asking import signer_for
 from bot.audit import AuditEntry, AuditEvent
 from bot.buttons import CONTEXT_ACTION, HIT_ACTIONS, NEW_SEARCH_ACTION, PAGE_ACTIONS, THREAD_ACTIONS
+from bot.elements import RenderedMessage
 from bot.expansions import answer_context, answer_thread, view_thread
 from bot.guard import Request
 from bot.hits import answer_more, answer_vote
@@ -34,6 +36,7 @@ from bot.payloads import Body, Press, trigger_of
 from bot.reply import Reply
 from bot.services import Services
 from bot.shares import answer_share
+from bot.similar import answer_similar
 from bot.status_blocks import render_state_error
 
 _ACTIONS: Final = (*PAGE_ACTIONS, *THREAD_ACTIONS, *HIT_ACTIONS, CONTEXT_ACTION, NEW_SEARCH_ACTION)
@@ -72,7 +75,7 @@ async def _act(services: Services, request: Request, state: State) -> None:
     """Do what an authentic state says."""
     match state:
         case PageState():
-            message = await answer_search(services, request, state.page.command, reference=state.page)
+            message = await _answer_page(services, request, state.page)
         case ThreadState() if request.reply.is_in_archive_view:
             await request.reply.update_view(await view_thread(services, request, state))
             return
@@ -95,6 +98,14 @@ async def _act(services: Services, request: Request, state: State) -> None:
     await request.reply.show(message)
 
 
+async def _answer_page(
+    services: Services, request: Request, page: PageReference, *, notices: tuple[str, ...] = ()
+) -> RenderedMessage:
+    if page.is_similar:
+        return await answer_similar(services, request, page, notices=notices)
+    return await answer_search(services, request, page.command, reference=page, notices=notices)
+
+
 async def _answer_unusable(services: Services, request: Request, error: StateError) -> None:
     _keep_refusal(services, request, error)
     if isinstance(error, ForeignStateError):
@@ -103,9 +114,7 @@ async def _answer_unusable(services: Services, request: Request, error: StateErr
         return
     if isinstance(error, ExpiredStateError) and isinstance(error.state, PageState):
         fresh = error.state.page.first_page()
-        message = await answer_search(
-            services, request, fresh.command, reference=fresh, notices=(texts.RESTARTED_EXPIRED,)
-        )
+        message = await _answer_page(services, request, fresh, notices=(texts.RESTARTED_EXPIRED,))
         await request.reply.show(message)
         return
     signer = signer_for(services, request.asked)
