@@ -14,6 +14,10 @@ from dotenv import dotenv_values
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+# numpy's matrix library reads this once, when numpy is loaded, which the next import does. A second thread gains
+# nothing on a product that is bound by memory, and searches side by side get in each other's way (docs/speed.md).
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from retrieval.models import Fusion
 
 PREFIX: Final = "SLACKQUERY_"

@@ -1,5 +1,8 @@
 """Settings come from the environment, and what is wrong with them is said by the variable's name."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -135,3 +138,23 @@ def test_the_table_has_a_row_and_a_meaning_for_every_setting() -> None:
 
     assert [row.split("`")[1] for row in rows] == [variable_of(name) for name in Settings.model_fields]
     assert all(row.rsplit("|", 2)[1].strip() for row in rows)
+
+
+_THREADS = (
+    "import os, numpy; numpy.ones((512, 512)) @ numpy.ones((512, 512)); print(len(os.listdir('/proc/self/task')))"
+)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="Threads are counted where Linux lists them.")
+@pytest.mark.parametrize("module", ["bot.cli.serve", "bot.settings"])
+def test_a_server_multiplies_in_one_thread(module: str) -> None:
+    """numpy's matrix library asks the environment when it is loaded, so the setting must stand there before."""
+
+    def threads(code: str, **more: str) -> int:
+        environment = {key: value for key, value in os.environ.items() if key != "OPENBLAS_NUM_THREADS"} | more
+        ran = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+        return int(ran.stdout)
+
+    idle = threads(f"import {module}, os; print(len(os.listdir('/proc/self/task')))", OPENBLAS_NUM_THREADS="1")
+
+    assert threads(f"import {module}; {_THREADS}") == idle

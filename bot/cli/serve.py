@@ -11,12 +11,15 @@ from typing import Final
 
 import click
 
+# First, before anything loads numpy: it says how many threads numpy's products take.
+from bot.settings import EngineSettings, Settings, load_settings
+
+# isort: split
 from bot.app import StartError
 from bot.cli.output import ConsoleProgress, say
 from bot.connection import ConnectionRefusedBySlackError
 from bot.log import configure_logging
 from bot.serving import serve as serve_until_stopped
-from bot.settings import EngineSettings, Settings, load_settings
 
 _THREAD_SECONDS: Final = 1.0
 
