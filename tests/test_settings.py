@@ -148,7 +148,7 @@ _THREADS = (
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="Threads are counted where Linux lists them.")
 @pytest.mark.parametrize("module", ["bot.cli.serve", "bot.settings"])
 def test_a_server_multiplies_in_one_thread(module: str) -> None:
-    """numpy's matrix library asks the environment when it is loaded, so the setting must stand there before."""
+    """The matrix library asks the environment when it is loaded, so the setting must stand there before."""
 
     def threads(code: str, **more: str) -> int:
         environment = {key: value for key, value in os.environ.items() if key != "OPENBLAS_NUM_THREADS"} | more
