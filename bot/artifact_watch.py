@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ JOB_ID: Final = "artifact-watch"
 # APScheduler drops a run that is a second late, unless told otherwise. A run after a laptop's sleep or a busy
 # minute is as good as any: however late, one run for all that were missed, and never two at a time.
 MISFIRE_GRACE_SECONDS: Final = None
+_KEPT_SWAPS: Final = 5
 
 
 class Outcome(Protocol):
@@ -59,6 +61,19 @@ class WatchState:
     info: ArtifactInfo | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap:
+    """That an artifact began to serve.
+
+    Attributes:
+        at: When, by the monotonic clock in seconds.
+        info: The artifact.
+    """
+
+    at: float
+    info: ArtifactInfo
+
+
 class ArtifactWatch:
     """Looks for a new artifact every so often, in a thread of its own, and tells what changed.
 
@@ -93,6 +108,7 @@ class ArtifactWatch:
         self._running: Future[Outcome] | None = None
         self._told: Future[Outcome] | None = None
         self._state = WatchState(checked_at=None, problem=None, info=None)
+        self._swaps: deque[Swap] = deque(maxlen=_KEPT_SWAPS)
         self.scheduler = AsyncIOScheduler(timezone="UTC")
         self.scheduler.add_job(
             self.check,
@@ -107,6 +123,11 @@ class ArtifactWatch:
     def state(self) -> WatchState:
         """What the watch knows now."""
         return self._state
+
+    @property
+    def swaps(self) -> tuple[Swap, ...]:
+        """The artifacts that this process has served, newest first; five at most."""
+        return tuple(reversed(self._swaps))
 
     def start(self) -> None:
         """Begin to look; the first time after one interval."""
@@ -147,6 +168,7 @@ class ArtifactWatch:
                 _log.info("artifact_problem_over")
             self._state = WatchState(checked_at=self._monotonic(), problem=None, info=outcome.info)
         if outcome.changed and outcome.info is not None:
+            self._swaps.append(Swap(at=self._monotonic(), info=outcome.info))
             self._on_swap(outcome.info)
 
     def _report(self, problem: str, *, info: ArtifactInfo | None) -> None:

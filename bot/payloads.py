@@ -31,8 +31,9 @@ class Asked(_Payload):
     def from_body(cls, body: Body) -> Self:
         """Read any payload; never raises, whatever is missing from it."""
         user, team, channel = _mapping(body, "user"), _mapping(body, "team"), _mapping(body, "channel")
+        event = _mapping(body, "event")
         return cls(
-            user_id=_text(user.get("id")) or _text(body.get("user_id")),
+            user_id=_text(user.get("id")) or _text(body.get("user_id")) or _text(event.get("user")),
             team_id=_text(user.get("team_id")) or _text(team.get("id")) or _text(body.get("team_id")),
             channel_id=_text(channel.get("id")) or _text(body.get("channel_id")) or None,
         )
@@ -108,6 +109,34 @@ class Modal(_Payload):
     blocks: tuple[dict[str, Any], ...] = ()
 
 
+class _Entered(_Payload):
+    value: str | None = None
+
+
+class _Entries(_Payload):
+    values: dict[str, dict[str, _Entered]] = {}
+
+
+class Home(_Payload):
+    """A Home tab as a payload has it.
+
+    Attributes:
+        hash: Says which state of it the person saw.
+        private_metadata: What the bot kept in it.
+        state: What stands in its inputs.
+    """
+
+    type: Literal["home"]
+    hash: str | None = None
+    private_metadata: str = ""
+    state: _Entries = _Entries()
+
+    def entered(self, block_id: str, action_id: str) -> str:
+        """Return what stands in one of its text inputs, empty for nothing."""
+        entry = self.state.values.get(block_id, {}).get(action_id)
+        return (entry.value or "").strip() if entry is not None else ""
+
+
 def modal_of(body: Body) -> Modal | None:
     """Return the modal that a payload comes from; None outside modals, on the Home tab for one."""
     try:
@@ -127,8 +156,19 @@ def response_url_of(body: Body) -> str | None:
 
 
 def view_id_of(body: Body) -> str | None:
-    """Return the id of the modal that was pressed in, None outside modals."""
-    return _text(_mapping(body, "view").get("id")) or None
+    """Return the id of the modal that was pressed in, None outside modals, on the Home tab for one."""
+    return None if home_of(body) is not None else _text(_mapping(body, "view").get("id")) or None
+
+
+def home_of(body: Body) -> Home | None:
+    """Return the Home tab that a payload comes from, or that the person sees who opened it; None where there is none.
+
+    A press comes with the tab itself; an event holds it among what it tells.
+    """
+    try:
+        return Home.model_validate(body.get("view") or _mapping(body, "event").get("view"))
+    except ValidationError:
+        return None
 
 
 def _mapping(body: Body, key: str) -> Body:

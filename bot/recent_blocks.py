@@ -61,12 +61,12 @@ def recents_sentence(view: RecentsView) -> str | None:
     return None if view.recents else texts.RECENTS_NONE
 
 
-def recent_rows(recents: Sequence[RecentSearch], signer: Signer) -> list[Block]:
+def recent_rows(recents: Sequence[RecentSearch], signer: Signer, *, action_id: str = RECENT_ACTION) -> list[Block]:
     """Return one row a search: its text, when, and Search; without the button where it does not fit into one."""
-    return [_row(one, signer) for one in recents]
+    return [_row(one, signer, action_id) for one in recents]
 
 
-def clear_button(signer: Signer) -> Block:
+def clear_button(signer: Signer, *, action_id: str = CLEAR_RECENTS_ACTION) -> Block:
     """Return the button that erases all of the owner's searches, which is asked once more first."""
     confirm: Block = {
         "title": plain_text(texts.CLEAR_RECENTS),
@@ -75,7 +75,7 @@ def clear_button(signer: Signer) -> Block:
         "deny": plain_text(texts.KEEP),
     }
     value = signer.clear_recents()
-    return {**button(texts.CLEAR_RECENTS, CLEAR_RECENTS_ACTION, value=value), "confirm": confirm}
+    return {**button(texts.CLEAR_RECENTS, action_id, value=value), "confirm": confirm}
 
 
 def shown_command(recent: RecentSearch) -> str:
@@ -83,7 +83,7 @@ def shown_command(recent: RecentSearch) -> str:
     return one_line(recent.shown, maximum=_COMMAND_CHARACTERS) or "…"
 
 
-def _row(recent: RecentSearch, signer: Signer) -> Block:
+def _row(recent: RecentSearch, signer: Signer, action_id: str) -> Block:
     shown = shown_command(recent)
     row = fields([plain_text(shown), time_element(recent.searched_us)])
     try:
@@ -91,4 +91,4 @@ def _row(recent: RecentSearch, signer: Signer) -> Block:
     except StateTooLargeError:
         return row
     label = one_line(texts.search_for(shown), maximum=ACCESSIBILITY_LABEL_CHARACTERS)
-    return {**row, "accessory": button(texts.SEARCH, RECENT_ACTION, value=value, label=label)}
+    return {**row, "accessory": button(texts.SEARCH, action_id, value=value, label=label)}

@@ -22,6 +22,7 @@ METHOD_SCOPES = {
     "users.info": "users:read",
     "users.list": "users:read",
     "views.open": None,
+    "views.push": None,
     "views.update": None,
 }
 EVENT_SCOPES = {
@@ -68,7 +69,7 @@ def test_it_offers_the_command_and_the_shortcut_that_are_listened_to(manifest: d
         ("message", FIND_SIMILAR),
         ("global", SEARCH_ARCHIVE),
     ]
-    assert features["app_home"]["home_tab_enabled"] is False
+    assert features["app_home"]["home_tab_enabled"] is True
 
 
 def test_it_subscribes_to_the_events_that_are_handled(manifest: dict[str, Any]) -> None:

@@ -10,8 +10,9 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from bot import texts
 from bot.buttons import OPEN_ACTION
 from bot.guard import Request
-from bot.payloads import Body
-from bot.reply import Reply
+from bot.home import press_reply, refresh_home
+from bot.listeners.home import OPENED_EVENT
+from bot.payloads import Body, home_of
 from bot.services import Services
 
 _log = structlog.get_logger(__name__)
@@ -34,7 +35,7 @@ CHANNEL_EVENTS: Final = (
 )
 MEMBERSHIP_EVENTS: Final = ("member_joined_channel", "member_left_channel")
 PERSON_EVENTS: Final = ("team_join", "user_change")
-SUBSCRIBED_EVENTS: Final = (*CHANNEL_EVENTS, *MEMBERSHIP_EVENTS, *PERSON_EVENTS)
+SUBSCRIBED_EVENTS: Final = (OPENED_EVENT, *CHANNEL_EVENTS, *MEMBERSHIP_EVENTS, *PERSON_EVENTS)
 """Exactly the events that manifest.yaml subscribes to."""
 
 _ANYTHING: Final = re.compile(r"")
@@ -90,6 +91,8 @@ def _register_catch_alls(app: AsyncApp, services: Services) -> None:
 
     async def say_outdated(request: Request) -> None:
         await request.reply.tell(texts.BUTTON_OLD)
+        if home_of(request.body) is not None:
+            await refresh_home(services, request)
 
     async def ack_only(ack: AsyncAck, body: Body) -> None:
         await ack()
@@ -98,7 +101,7 @@ def _register_catch_alls(app: AsyncApp, services: Services) -> None:
     async def ack_press(ack: AsyncAck, body: Body) -> None:
         await ack_only(ack, body)
         if _what(body) != OPEN_ACTION:
-            services.guard.start(body, say_outdated, reply=Reply.to_body(body, client=services.client))
+            services.guard.start(body, say_outdated, reply=press_reply(body, client=services.client))
 
     app.action(_ANYTHING)(ack_press)
     app.shortcut(_ANYTHING)(ack_only)
