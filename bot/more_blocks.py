@@ -13,6 +13,7 @@ from bot.buttons import (
     NOT_RELEVANT_ACTION,
     OPEN_ACTION,
     SHARE_ACTION,
+    SIMILAR_ACTION,
     Signer,
 )
 from bot.citations import author_name, channel_name, citation, document_line, labelled, link_to, local_time
@@ -114,9 +115,11 @@ def _doing_buttons(view: MoreView) -> list[Block]:
     if (link := link_to(view.document, view.workspace_url)) is not None:
         buttons.append(link_button(texts.OPEN_IN_SLACK, OPEN_ACTION, url=link))
     try:
+        similar = view.signer.similar(view.document.document_id, back=view.back)
+        buttons.append(button(texts.FIND_SIMILAR, SIMILAR_ACTION, value=similar))
         if view.may_share:
-            value = view.signer.share(view.document.document_id, back=view.back, judged=view.judged)
-            buttons.append(button(texts.SHARE_TO_CHANNEL, SHARE_ACTION, value=value))
+            share = view.signer.share(view.document.document_id, back=view.back, judged=view.judged)
+            buttons.append(button(texts.SHARE_TO_CHANNEL, SHARE_ACTION, value=share))
     except StateTooLargeError:
         # Only an id of more than a thousand characters gets here; the link still leads to the message.
         return buttons

@@ -68,7 +68,7 @@ async def test_more_redraws_the_hit_in_place_with_its_citation(office: Office) -
 
     assert more.button_texts() == [
         texts.OPEN_IN_SLACK,
-        *([texts.FIND_SIMILAR] if texts.FIND_SIMILAR in more.button_texts() else []),
+        texts.FIND_SIMILAR,
         texts.SHARE_TO_CHANNEL,
         GOOD,
         BAD,
@@ -104,6 +104,16 @@ async def test_screen_readers_get_the_whole_hit(office: Office) -> None:
     assert texts.vote_now(BAD) in voted.text
     labels = [one.element.get("accessibility_label") for one in voted.controls if one.text == MARKED_BAD]
     assert labels == [texts.your_vote(BAD)]
+
+
+async def test_find_similar_leads_to_its_results_and_back(office: Office) -> None:
+    more = await more_of(office)
+    similar = await office.press(more, texts.FIND_SIMILAR)
+    back = await office.press(similar, texts.BACK_TO_RESULTS)
+
+    assert "case 1" in similar.plain_text
+    assert "case 0" in back.plain_text
+    assert "results 1 to 5" in back.plain_text
 
 
 async def test_back_leads_to_the_very_page(office: Office) -> None:
