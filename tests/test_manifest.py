@@ -17,11 +17,14 @@ ROOT = Path(__file__).resolve().parent.parent
 METHOD_SCOPES = {
     "auth.test": None,
     "apps.connections.open": None,
+    "conversations.info": "channels:read",
     "conversations.list": "channels:read",
+    "conversations.members": "channels:read",
     "users.conversations": "groups:read",
     "users.info": "users:read",
     "users.list": "users:read",
     "views.open": None,
+    "views.publish": None,
     "views.push": None,
     "views.update": None,
 }
@@ -30,6 +33,7 @@ EVENT_SCOPES = {
     for name in SUBSCRIBED_EVENTS
     if name.startswith(("channel_", "group_", "member_"))
 } | {
+    "app_home_opened": None,
     "team_join": "users:read",
     "user_change": "users:read",
 }
