@@ -14,6 +14,7 @@ from slack_sdk.http_retry.builtin_async_handlers import (
     AsyncServerErrorRetryHandler,
 )
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot import texts
@@ -29,6 +30,7 @@ _log = structlog.get_logger(__name__)
 _SEND_SECONDS = 10
 _STALE = "hash_conflict"
 _CLOSED = "not_found"
+_FULL = "push_limit_reached"
 
 
 def _retry_handlers() -> list[AsyncRetryHandler]:
@@ -182,9 +184,31 @@ class Reply:
         except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as exc:
             self._log_failure("view_not_opened", exc)
             return False
+        self._opened(view, answer)
+        return True
+
+    async def push_view(self, view: Block, *, trigger_id: str) -> bool:
+        """Open a modal over the one that was pressed in and send all further answers into it.
+
+        Returns:
+            Whether Slack opened it: where three lie on each other already, it does not, and the one that was
+            pressed in is the place to answer.
+        """
+        try:
+            answer = await self._client.views_push(trigger_id=trigger_id, view=view)
+        except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as exc:
+            if isinstance(exc, SlackApiError) and error_code(exc) == _FULL:
+                _log.info("view_stack_full")
+            else:
+                self._log_failure("view_not_pushed", exc)
+            return False
+        self._opened(view, answer)
+        return True
+
+    def _opened(self, view: Block, answer: AsyncSlackResponse) -> None:
         self._view_id, self._hash = str(answer["view"]["id"]), answer["view"].get("hash")
         self._modal, self._title = None, title_of(view)
-        return True
+        self._command = str(view.get("private_metadata", ""))
 
     async def update_view(self, view: Block) -> bool:
         """Redraw the modal, also where it was redrawn since the press that is answered: the last answer stays.

@@ -26,12 +26,20 @@ from bot.action_state import (
 from bot.answers import answer_search
 from bot.asking import signer_for
 from bot.audit import AuditEntry, AuditEvent
-from bot.buttons import CONTEXT_ACTION, HIT_ACTIONS, NEW_SEARCH_ACTION, PAGE_ACTIONS, THREAD_ACTIONS
+from bot.buttons import (
+    CONTEXT_ACTION,
+    HIT_ACTIONS,
+    NEW_SEARCH_ACTION,
+    PAGE_ACTIONS,
+    SIMILAR_ACTION,
+    THREAD_ACTIONS,
+)
 from bot.elements import RenderedMessage
 from bot.expansions import answer_context, answer_thread, view_thread
 from bot.guard import Request
 from bot.hits import answer_more, answer_vote
 from bot.listeners.forms import open_form
+from bot.modal_blocks import loading_modal
 from bot.payloads import Body, Press, trigger_of
 from bot.reply import Reply
 from bot.services import Services
@@ -74,6 +82,8 @@ async def answer_press(services: Services, request: Request) -> None:
 async def _act(services: Services, request: Request, state: State) -> None:
     """Do what an authentic state says."""
     match state:
+        case PageState() if state.page.is_similar and request.reply.is_in_modal:
+            message = await _answer_over(services, request, state.page)
         case PageState():
             message = await _answer_page(services, request, state.page)
         case ThreadState() if request.reply.is_in_archive_view:
@@ -106,10 +116,20 @@ async def _answer_page(
     return await answer_search(services, request, page.command, reference=page, notices=notices)
 
 
+async def _answer_over(services: Services, request: Request, page: PageReference) -> RenderedMessage:
+    """Answer Find similar in a modal of its own over the one with the hit, or in that one where no more fit."""
+    is_first = Press.model_validate(request.body).action.action_id == SIMILAR_ACTION
+    view = loading_modal(texts.SIMILAR_TITLE, command=page.typed)
+    if is_first and await request.reply.push_view(view, trigger_id=trigger_of(request.body)):
+        # What it was started from lies under it.
+        page = page.model_copy(update={"back": None})
+    return await _answer_page(services, request, page)
+
+
 async def _answer_unusable(services: Services, request: Request, error: StateError) -> None:
     _keep_refusal(services, request, error)
-    if isinstance(error, ForeignStateError):
-        # Somebody else's results stay as they are.
+    if isinstance(error, ForeignStateError) or (request.reply.is_in_modal and not isinstance(error, ExpiredStateError)):
+        # Somebody else's results stay as they are, and so does a modal, whose other buttons may well work.
         await request.reply.tell(texts.sentence_for(error))
         return
     if isinstance(error, ExpiredStateError) and isinstance(error.state, PageState):
