@@ -12,6 +12,7 @@ Qrels = Mapping[str, Mapping[str, int]]
 Run = Mapping[str, Sequence[str]]
 
 _TREC_FIELDS: Final = 6
+_QRELS_FIELDS: Final = (3, 4)
 
 
 class JudgedQuery(BaseModel):
@@ -58,17 +59,19 @@ def read_queries(path: Path) -> tuple[JudgedQuery, ...]:
 def read_qrels(path: Path) -> Qrels:
     """Return the grades of `qid<TAB>doc<TAB>grade`, by query and document; a document judged twice keeps the higher.
 
-    A first line whose third field is no number is a heading. Grades of 0 and below mean "not relevant".
+    TREC's four fields, `qid iteration doc grade` between tabs or blanks, are read as well; the iteration is ignored.
+    A first line whose last field is no number is a heading. Grades of 0 and below mean "not relevant".
 
     Raises:
         JudgementError: The file cannot be read, or a line has other fields.
     """
     qrels: dict[str, dict[str, int]] = {}
     for number, line in _lines(path):
-        fields = line.split("\t")
-        if len(fields) != 3:
-            raise JudgementError(f"{path.name}, line {number}: three fields are wanted: qid, doc and grade.")
-        qid, document, grade = fields
+        fields = line.split("\t") if "\t" in line else line.split()
+        if len(fields) not in _QRELS_FIELDS:
+            wanted = "three fields are wanted: qid, doc and grade, or TREC's four"
+            raise JudgementError(f"{path.name}, line {number}: {wanted}.")
+        qid, document, grade = fields[0], fields[-2], fields[-1]
         if not _is_integer(grade):
             if number == 1:
                 continue

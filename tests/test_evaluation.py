@@ -229,6 +229,13 @@ def test_qrels_skip_a_heading_and_keep_the_higher_grade(tmp_path: Path) -> None:
     assert read_qrels(path) == {"q": {"C1:1.0": 3, "dir:old:2.0": 0}}
 
 
+@pytest.mark.parametrize("content", ["q 0 C1:1.0 1\nq 0 C1:2.0 0\n", "q\t0\tC1:1.0\t1\nq\t0\tC1:2.0\t0\n"])
+def test_qrels_as_trec_writes_them_are_read_too(tmp_path: Path, content: str) -> None:
+    (tmp_path / "trec.qrels").write_text(content)
+
+    assert read_qrels(tmp_path / "trec.qrels") == {"q": {"C1:1.0": 1, "C1:2.0": 0}}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [

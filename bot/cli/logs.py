@@ -1,7 +1,8 @@
-"""`slackquery logs`: the audit file as a table or as JSON."""
+"""`slackquery logs`: the audit file as a table or as JSON, and votes as judged queries."""
 
 import json
 import re
+import sqlite3
 import sys
 from collections import deque
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bot.audit import AuditEvent, AuditRecord, read_audit
+from bot.cli.output import say
 from bot.settings import EngineSettings, load_settings
+from bot.store_file import NewerStoreError, StoreFile
+from bot.store_records import Vote
+from bot.vote_export import topics_of, write_topics
 
 _AGO: Final = re.compile(r"^(\d{1,6})(m|h|d)$")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
@@ -53,6 +58,9 @@ class Moment(click.ParamType[datetime]):
 )
 @click.option("--limit", type=click.IntRange(min=1), default=200, show_default=True, help="The newest so many.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+@click.option("--qrels", type=click.Path(path_type=Path), default=None, help="Write people's votes to this file.")
+@click.option("--queries", type=click.Path(path_type=Path), default=None, help="Their queries. Default: beside it.")
+@click.option("--store", type=click.Path(path_type=Path), default=None, help="Default: SLACKQUERY_STORE.")
 def logs(
     *,
     audit_dir: Path | None,
@@ -62,13 +70,28 @@ def logs(
     events: tuple[str, ...],
     limit: int,
     as_json: bool,
+    qrels: Path | None,
+    queries: Path | None,
+    store: Path | None,
 ) -> None:
     """Show who searched for what, when, and what went wrong; oldest first.
+
+    With --qrels, people's votes on results are written instead, as TREC qrels with their queries beside them. They
+    hold what people searched for, but nobody's name.
 
     \b
     slackquery logs --since 7d --event refused --event error
     slackquery logs --user U012ABC --json
+    slackquery logs --qrels votes.qrels && slackquery eval --qrels votes.qrels --queries votes.queries.jsonl
     """
+    if qrels is not None:
+        if as_json or events:
+            raise click.UsageError("--qrels writes votes; --json and --event have no meaning there.")
+        votes = _votes(store, since=since, until=until, users=users)
+        _export(votes, qrels=qrels, queries=queries or qrels.with_suffix(".queries.jsonl"))
+        return
+    if queries is not None or store is not None:
+        raise click.UsageError("--queries and --store belong to --qrels.")
     folder = _folder(audit_dir)
     newest: deque[AuditRecord] = deque(maxlen=limit)
     newest.extend(
@@ -90,6 +113,40 @@ def _folder(given: Path | None) -> Path:
     if not folder.is_dir():
         raise click.ClickException(f"There is no folder {folder}.")
     return folder
+
+
+def _votes(given: Path | None, *, since: datetime | None, until: datetime | None, users: tuple[str, ...]) -> list[Vote]:
+    path = given if given is not None else load_settings(EngineSettings).store
+    if path is None:
+        raise click.UsageError("Say where the votes are: --store FILE, or SLACKQUERY_STORE.")
+    if not path.is_file():
+        raise click.ClickException(f"There is no file {path}.")
+    file = StoreFile(path)
+    try:
+        votes = file.votes()
+    except (sqlite3.Error, OSError, NewerStoreError) as exc:
+        raise click.ClickException(f"{path} cannot be read: {exc}") from exc
+    finally:
+        file.close()
+    first = since.timestamp() * 1_000_000 if since is not None else float("-inf")
+    last = until.timestamp() * 1_000_000 if until is not None else float("inf")
+    return [vote for vote in votes if first <= vote.voted_us < last and (not users or vote.user_id in users)]
+
+
+def _export(votes: list[Vote], *, qrels: Path, queries: Path) -> None:
+    voted = topics_of(votes)
+    if not any(topic.grades for topic in voted.topics):
+        raise click.ClickException("There is no vote to write.")
+    try:
+        write_topics(voted, qrels=qrels, queries=queries)
+    except OSError as exc:
+        raise click.ClickException(f"{exc.filename} cannot be written: {exc.strerror}.") from exc
+    judged = sum(len(topic.grades) for topic in voted.topics)
+    say(f"{judged} judged documents in {qrels}, their queries in {queries}. They hold what people searched for.")
+    if voted.contested:
+        say(f"{voted.contested} documents with as many votes for as against were left out.")
+    if voted.wordless:
+        say(f"{voted.wordless} votes on queries without words were left out.")
 
 
 def _print_table(records: list[AuditRecord]) -> None:
