@@ -50,12 +50,6 @@ def bold_element(name: str) -> Block:
     return plain_text(name) if _FORMATTING.search(name) else mrkdwn(f"*{escaped(name)}*")
 
 
-def labelled(label: str, value: str) -> Block:
-    """Return a label of our own in bold with literal text under it; without bold where markup could touch the text."""
-    plain = f"{label}\n{value}"
-    return plain_text(plain) if _FORMATTING.search(value) else mrkdwn(f"*{label}*\n{escaped(value)}")
-
-
 def document_line(document: Document, *, rank: int | None) -> Block:
     """Return a line of small print that says who, where and when, with the size of its thread and its file."""
     name = author_name(document)

@@ -16,8 +16,8 @@ from bot.buttons import (
     SIMILAR_ACTION,
     Signer,
 )
-from bot.citations import author_name, channel_name, citation, document_line, labelled, link_to, local_time
-from bot.elements import Block, RenderedMessage, actions, button, fields, link_button, mrkdwn
+from bot.citations import citation, document_line, link_to
+from bot.elements import Block, RenderedMessage, actions, button, link_button, plain_text, section
 from bot.fallback import fallback_text
 from bot.limits import text_length
 from bot.notes import note_blocks, note_lines
@@ -69,10 +69,10 @@ def render_more(view: MoreView) -> RenderedMessage:
     small = note_lines([*([texts.CUT_MESSAGE] if is_long else []), *closing])
     rows = [_doing_buttons(view), votes, _back_buttons(view)]
     blocks = [
-        *note_blocks(notices),
+        *(section(plain_text(notice)) for notice in notices),
         document_line(view.document, rank=view.judged.rank if view.judged is not None else None),
         message_block(body, maximum=MORE_CHARACTERS),
-        *_citation_blocks(view),
+        _rest_of_citation(view),
         *(actions(row) for row in rows if row),
         *note_blocks(small),
     ]
@@ -90,24 +90,14 @@ def _workspace(view: MoreView) -> str:
     return one_line(view.workspace_name, maximum=_NAME_CHARACTERS) or view.document.workspace_id
 
 
-def _citation_blocks(view: MoreView) -> list[Block]:
-    """Return who, where and when as a table, and the document's id on a line of its own, easy to copy."""
-    document = view.document
-    time = (
-        mrkdwn(f"*{texts.CITED_TIME}*\n{local_time(document.ts_us)}")
-        if texts.is_moment(document.ts_us)
-        else labelled(texts.CITED_TIME, texts.UNKNOWN_TIME)
-    )
-    cited = [
-        labelled(texts.CITED_WORKSPACE, _workspace(view)),
-        labelled(texts.CITED_CHANNEL, channel_name(document)),
-        labelled(texts.CITED_AUTHOR, author_name(document)),
-        time,
-    ]
-    identifier: Block = {"type": "text", "text": document.document_id, "style": {"code": True}}
+def _rest_of_citation(view: MoreView) -> Block:
+    """Return what the line of who, where and when lacks: the workspace, and the document's id, easy to copy."""
+    name: Block = {"type": "text", "text": f"{texts.CITED_WORKSPACE} ", "style": {"bold": True}}
+    workspace: Block = {"type": "text", "text": f"{_workspace(view)}\n"}
     label: Block = {"type": "text", "text": f"{texts.CITED_DOCUMENT} ", "style": {"bold": True}}
-    line: Block = {"type": "rich_text_section", "elements": [label, identifier]}
-    return [fields(cited), {"type": "rich_text", "elements": [line]}]
+    identifier: Block = {"type": "text", "text": view.document.document_id, "style": {"code": True}}
+    line: Block = {"type": "rich_text_section", "elements": [name, workspace, label, identifier]}
+    return {"type": "rich_text", "elements": [line]}
 
 
 def _doing_buttons(view: MoreView) -> list[Block]:
