@@ -37,7 +37,9 @@ TABLE_WIDTH: Final = 130
 @click.command(name="eval")
 @artifacts_option
 @click.option("--queries", required=True, type=click.Path(path_type=Path), help="qid, text, kind: JSON lines.")
-@click.option("--qrels", required=True, type=click.Path(path_type=Path), help="qid, doc, grade, tab-separated, or as TREC has it.")
+@click.option(
+    "--qrels", required=True, type=click.Path(path_type=Path), help="qid, doc, grade between tabs, or TREC's."
+)
 @click.option("--grid", is_flag=True, help="Also try other constants of the fixed fusions.")
 @click.option("--segments", "by_segment", is_flag=True, help="Also by kind, route, script and channel.")
 @click.option("--run", "runs", multiple=True, type=click.Path(path_type=Path), help="A TREC run to measure as well.")
