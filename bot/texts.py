@@ -274,8 +274,6 @@ HELP_OTHERS: Final = (
 )
 USAGE_START: Final = f"Type what you look for after the command, for example `{COMMAND} rate limit 429`."
 USAGE_HELP: Final = f"`{COMMAND} help` shows how to narrow a search down."
-NEW_SEARCH_START: Final = f"For a new search, type {COMMAND} and what you look for."
-NEW_SEARCH_LAST: Final = "Your last search, to copy and change:"
 STATUS_TITLE: Final = "The archive"
 NEW_ARCHIVE_REFUSED: Final = "A newer archive could not be used, so this one stays until a good one arrives."
 STATUS_NO_ARCHIVE: Final = "There is no archive to search at the moment."
@@ -453,17 +451,6 @@ def form_text_too_long(maximum: int) -> str:
 def leave_out(what: str) -> str:
     """Return that a search finds something without one of its filters."""
     return f"Leave out {what}: without that there are results."
-
-
-def how_to_search_again(command: str | None) -> str:
-    """Return how to start a new search, with the last one to copy; literal text.
-
-    Args:
-        command: What was typed last as Slack sent it, without the command's name; None where it is not known.
-    """
-    if not command:
-        return NEW_SEARCH_START
-    return f"{NEW_SEARCH_START} {NEW_SEARCH_LAST}\n{COMMAND} {typed_again(command)}"
 
 
 def typed_again(command: str, *, directory: Directory | None = None) -> str:

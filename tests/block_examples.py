@@ -26,7 +26,7 @@ from bot.status_blocks import (
     render_status,
     render_usage,
 )
-from bot.texts import how_to_search_again, sentence_for
+from bot.texts import sentence_for
 from bot.thread_blocks import ContextView, ThreadView, render_context, render_thread
 from retrieval.errors import UnknownNameError
 from retrieval.models import (
@@ -221,7 +221,6 @@ def messages() -> dict[str, RenderedMessage]:
         "help": render_help(),
         "usage": render_usage(),
         "usage with a reason": render_usage("There is nothing to search for in that."),
-        "new search": render_sentence(how_to_search_again("rate `limit` in:<#C1|payments> <!here>")),
         "status": render_status(StatusView(built_at_us=NOON_US, now_us=NOON_US, modes=tuple(Mode))),
         "status for admins": render_status(
             StatusView(

@@ -8,7 +8,9 @@ import pytest
 
 from bot import texts
 from bot.audit import read_audit
-from bot.listeners.shortcuts import SHOW_IN_ARCHIVE
+from bot.form_blocks import SEARCH_FORM
+from bot.form_fields import FormBlock
+from bot.listeners.shortcuts import FIND_SIMILAR, SHOW_IN_ARCHIVE
 from localslack.driver import Person
 from localslack.seen import SeenMessage
 from tests.blockkit_referee import slack_types
@@ -455,13 +457,19 @@ async def test_a_session_through_every_surface_has_the_structure_that_slack_publ
     thread = await office.press(results, "Expand thread")
     await office.press(await office.press(thread, "Later"), texts.BACK_TO_RESULTS)
     await office.press(await office.ask("hostile"), "Context")
-    for text in ("help", "status", "", "giant", "rtl fence", '"nothing like it"', "x in:nowhere", "before:teatime x"):
+    for text in ("help", "status", "giant", "rtl fence", '"nothing like it"', "x in:nowhere", "before:teatime x"):
         await office.ask(text)
     await office.ask("x", user=GUS)
     person = office.slack.person(ADA)
     await person.type("something quite new", channel=GENERAL)
     await person.shortcut(SHOW_IN_ARCHIVE, message=person.messages(GENERAL)[-1])
     await person.wait_for_view(lambda seen: texts.NOT_IN_ARCHIVE in seen.plain_text)
+    await person.shortcut(FIND_SIMILAR, message=person.messages(GENERAL)[-1])
+    await person.wait_for_view(lambda seen: "similar to" in seen.plain_text)
+    await person.type("/slackquery", channel=GENERAL)
+    form = await person.wait_for_view(lambda seen: seen.callback_id == SEARCH_FORM)
+    await person.fill(form, {FormBlock.TEXT.value: "rate limit", FormBlock.CHANNELS.value: [GENERAL]}).submit()
+    await person.wait_for_view(lambda seen: "in #general" in seen.plain_text)
 
     assert len(office.slack.recorder.payloads) > 15
     assert_structure(office.slack, types)

@@ -266,14 +266,8 @@ def test_usage_is_short_and_not_an_error() -> None:
         ("<!here> <!date^1^{time}|noon>", "@here noon"),
     ],
 )
-def test_a_new_search_shows_the_last_one_as_one_would_type_it(command: str, typed: str) -> None:
-    said = texts.how_to_search_again(command)
-
-    assert said == f"{texts.NEW_SEARCH_START} {texts.NEW_SEARCH_LAST}\n/slackquery {typed}"
-
-
-def test_a_new_search_without_a_last_one_says_how() -> None:
-    assert texts.how_to_search_again(None) == texts.NEW_SEARCH_START
+def test_a_command_is_shown_as_one_would_type_it(command: str, typed: str) -> None:
+    assert texts.typed_again(command) == typed
 
 
 def test_status_tells_everyone_age_and_modes() -> None:

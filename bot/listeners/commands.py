@@ -7,6 +7,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot import texts
 from bot.answers import answer_search
+from bot.elements import RenderedMessage
 from bot.guard import Request
 from bot.listeners.forms import open_form
 from bot.listeners.recents import answer_recents
@@ -14,7 +15,8 @@ from bot.payloads import Body, Command, trigger_of
 from bot.reply import Reply
 from bot.services import Services
 from bot.status import status_view
-from bot.status_blocks import render_help, render_status
+from bot.status_blocks import render_help, render_status, render_usage
+from retrieval import QueryTextError
 
 HELP: Final = "help"
 STATUS: Final = "status"
@@ -47,4 +49,11 @@ async def answer_command(services: Services, request: Request) -> None:
     elif not text:
         await open_form(services, request, trigger_of(request.body))
     else:
-        await request.reply.show(await answer_search(services, request, text))
+        await request.reply.show(await _answer_text(services, request, text))
+
+
+async def _answer_text(services: Services, request: Request, text: str) -> RenderedMessage:
+    try:
+        return await answer_search(services, request, text)
+    except QueryTextError as exc:
+        return render_usage(texts.sentence_for(exc))
