@@ -109,8 +109,7 @@ NOT_RELEVANT: Final = "Not relevant"
 CITED_WORKSPACE: Final = "Workspace"
 CITED_DOCUMENT: Final = "Document"
 VOTES_ARE_KEPT: Final = (
-    "Votes are kept with your search, so that whoever runs me can measure how well it finds things. A second press"
-    " withdraws yours."
+    "A vote is kept with your search, to measure how well I find things. Press it again to withdraw it."
 )
 VOTE_KEPT: Final = "Thank you. Your vote is kept."
 VOTE_WITHDRAWN: Final = "Your vote is withdrawn."
