@@ -18,15 +18,31 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from bot.action_state import ContextState, PageState, ThreadState, decode_state
+from bot.action_state import (
+    ContextState,
+    Judged,
+    MoreState,
+    PageReference,
+    PageState,
+    ShareState,
+    ThreadState,
+    VoteState,
+    decode_state,
+)
 from bot.answers import answer_search
 from bot.app import start_bot
 from bot.archive import Archive
+from bot.elements import RenderedMessage
 from bot.expansions import answer_context, answer_thread, view_message, view_thread
+from bot.form_check import FieldError, checked_command
+from bot.form_fields import FormFields
 from bot.guard import Request, sentence_of
+from bot.hits import answer_more, answer_vote
 from bot.payloads import Asked
 from bot.reply import Reply
 from bot.services import Services
+from bot.shares import answer_share
+from bot.similar import answer_similar, answer_similar_message
 from localslack.server import LocalSlack
 from localslack.workspace import Channel, Team, User, Workspace
 from retrieval import ArtifactInfo, ArtifactStore, fts, schema
@@ -254,7 +270,46 @@ class Transcript:
                 answer_context(self.services, request, ContextState(document_id=f"{TEAM}:{channel.id}:f", **state))
             ),
             "find by id": await self._answer(view_message(self.services, request, channel_id=channel.id, ts=ts)),
+            "form": await self._answer(self._submit(FormFields(text="common", channel_ids=(channel.id,)))),
+            "form by name": await self._answer(self._submit(FormFields(text=f"common in:#{label}"))),
+            "more": await self._answer(self._more(alone)),
+            "more of a file": await self._answer(self._more(f"{TEAM}:{channel.id}:f")),
+            "vote": await self._answer(self._vote(alone)),
+            "share": await self._answer(self._share(alone, channel_id=None)),
+            "share, confirmed": await self._answer(self._share(alone, channel_id=HOME)),
+            "similar": await self._answer(self._similar(alone)),
+            "similar to a file": await self._answer(self._similar(f"{TEAM}:{channel.id}:f")),
+            "similar in slack": await self._answer(
+                answer_similar_message(self.services, request, channel_id=channel.id, ts=ts, text="common talk")
+            ),
         }
+
+    async def _submit(self, fields: FormFields) -> object:
+        """Submit the search form; what is wrong at a field is answered there."""
+        try:
+            command = await checked_command(self.services, self._request().asked, fields)
+        except FieldError as exc:
+            return {"errors": {exc.block: exc.sentence}}
+        return await answer_search(self.services, self._request(), command)
+
+    async def _more(self, document_id: str) -> RenderedMessage:
+        return await answer_more(self.services, self._request(), MoreState(**self._hit(document_id)))
+
+    async def _vote(self, document_id: str) -> RenderedMessage:
+        return await answer_vote(self.services, self._request(), VoteState(**self._hit(document_id), verdict="good"))
+
+    async def _share(self, document_id: str, *, channel_id: str | None) -> RenderedMessage:
+        state = ShareState(**self._hit(document_id), channel_id=channel_id, nonce="once" if channel_id else None)
+        return await answer_share(self.services, self._request(), state)
+
+    def _hit(self, document_id: str) -> dict[str, Any]:
+        judged = Judged(query_key="k", text="w", understood="w", command="w", mode="hybrid", rank=1, artifact_id="a")
+        owner = {"user_id": self.user_id, "team_id": self._team, "expires_s": int(NOW) + 60}
+        return {**owner, "document_id": document_id, "judged": judged}
+
+    async def _similar(self, document_id: str) -> RenderedMessage:
+        reference = PageReference(command="", similar_to=document_id)
+        return await answer_similar(self.services, self._request(), reference)
 
     @property
     def _team(self) -> str:
@@ -267,17 +322,20 @@ class Transcript:
 
     async def page_through(self) -> dict[str, str]:
         """Return all pages of what everybody writes, in each mode; the same for every channel of a world."""
+        similar = PageReference(command="", similar_to=f"{TEAM}:{HOME}:h0")
         return {
             f"next, {mode}": await self._answer(self._pages(f"common mode:{mode}", most=50))
             for mode in ("lexical", "hybrid", "semantic")
-        }
+        } | {"next, similar": await self._answer(self._pages("", most=50, reference=similar))}
 
-    async def _pages(self, command: str, *, most: int) -> list[object]:
+    async def _pages(self, command: str, *, most: int, reference: PageReference | None = None) -> list[object]:
         """Search, and press Next until there is none."""
         pages: list[object] = []
-        reference = None
         while True:
-            message = await answer_search(self.services, self._request(), command, reference=reference)
+            if reference is not None and reference.is_similar:
+                message = await answer_similar(self.services, self._request(), reference)
+            else:
+                message = await answer_search(self.services, self._request(), command, reference=reference)
             pages.append(dataclasses.asdict(message))
             values = [one["value"] for one in _elements(message.blocks) if one.get("action_id") == "results_next"]
             if not values or len(pages) == most:
