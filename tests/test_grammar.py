@@ -1,4 +1,7 @@
-"""The query grammar: what is typed, what is understood, and that nothing gets lost on the way."""
+"""The query grammar: what is typed, what is understood, and that nothing gets lost on the way.
+
+The table of modifiers, form by form, stands in test_grammar_table.py.
+"""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -17,7 +20,7 @@ from retrieval.errors import (
     UnknownNameError,
 )
 from retrieval.grammar import ParsedQuery, parse_query
-from retrieval.models import Filters, Mode, Sort
+from retrieval.models import Filters, Sort
 
 LOS_ANGELES = ZoneInfo("America/Los_Angeles")
 KOLKATA = ZoneInfo("Asia/Kolkata")
@@ -245,23 +248,6 @@ def test_dates_in_words(typed: str, zone: ZoneInfo, first: str, last: str, text:
     assert parsed.text == text
     assert parsed.filters.start_ts_us == local(first)
     assert parsed.filters.end_ts_us == local(last) + 999_999
-
-
-@pytest.mark.parametrize("mode", list(Mode))
-def test_reads_the_mode(mode: Mode) -> None:
-    parsed = parse(f"x mode:{mode.value.upper()}")
-    assert parsed.mode is mode
-    assert parsed.understood == f"x {mode.value} mode"
-
-
-@pytest.mark.parametrize(
-    ("sort", "said"),
-    [(Sort.RELEVANCE, "best match first"), (Sort.NEWEST, "newest first"), (Sort.OLDEST, "oldest first")],
-)
-def test_reads_the_order(sort: Sort, said: str) -> None:
-    parsed = parse(f"sort:{sort.value} x")
-    assert parsed.sort is sort
-    assert parsed.understood == f"x {said}"
 
 
 @pytest.mark.parametrize(
