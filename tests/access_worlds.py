@@ -32,13 +32,17 @@ from bot.action_state import (
 from bot.answers import answer_search
 from bot.app import start_bot
 from bot.archive import Archive
-from bot.elements import RenderedMessage
+from bot.asking import signer_for
+from bot.elements import Block, RenderedMessage
 from bot.expansions import answer_context, answer_thread, view_message, view_thread
 from bot.form_check import FieldError, checked_command
 from bot.form_fields import FormFields
 from bot.guard import Request, sentence_of
 from bot.hits import answer_more, answer_vote
+from bot.home import home_for
+from bot.listeners.recents import recents_view
 from bot.payloads import Asked
+from bot.recent_blocks import render_recents
 from bot.reply import Reply
 from bot.services import Services
 from bot.shares import answer_share
@@ -207,7 +211,8 @@ def _add_privacy_tables(path: Path, missing: str | None) -> None:
 async def world(folder: Path, missing: str | None, **settings: Any) -> AsyncIterator[Services]:
     """Run a local Slack and the bot over the archive in *folder*, and give the bot's parts."""
     async with LocalSlack(slack_workspace(missing), MANIFEST) as slack:
-        options = {"secret": "test secret of every world", "admins": frozenset({BOSS}), **settings}
+        kept = folder / "store.sqlite3"
+        options = {"secret": "test secret of every world", "admins": frozenset({BOSS}), "store": kept, **settings}
         bot = await start_bot(bot_settings(slack, folder, **options), clock=lambda: NOW)
         store = ArtifactStore(folder)
         try:
@@ -252,6 +257,7 @@ class Transcript:
             "person": f"common from:@{writer(self.kind).lower()} mode:lexical",
             "person by near name": f"common from:@{writer(self.kind).lower()[:-1]} mode:lexical",
         }
+        await self._forget()
         answers = {surface: await self._answer(self._pages(command, most=1)) for surface, command in searches.items()}
         state = {"user_id": self.user_id, "team_id": self._team, "expires_s": int(NOW) + 60}
         thread = ThreadState(thread_id=root, document_id=root, **state)
@@ -282,7 +288,25 @@ class Transcript:
             "similar in slack": await self._answer(
                 answer_similar_message(self.services, request, channel_id=channel.id, ts=ts, text="common talk")
             ),
+            "recent searches": await self._answer(self._recents()),
+            "home": await self._answer(self._home()),
         }
+
+    async def _forget(self) -> None:
+        """Begin without recent searches, so that what is listed are those about this channel."""
+        if self.services.store is not None:
+            await self.services.store.forget_recents(self._team, self.user_id)
+
+    async def _recents(self) -> RenderedMessage:
+        asked = self._request().asked
+        await self.services.access.admit(asked.user_id, asked.team_id, deadline=self.services.deadline())
+        signer = signer_for(self.services, asked)
+        return render_recents(await recents_view(self.services, asked, signer=signer))
+
+    async def _home(self) -> Block:
+        """Return the Home tab but for what only admins see: the archive's size, which differs from world to world."""
+        services = dataclasses.replace(self.services, admins=frozenset())
+        return await home_for(services, self._request().asked)
 
     async def _submit(self, fields: FormFields) -> object:
         """Submit the search form; what is wrong at a field is answered there."""
