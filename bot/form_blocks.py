@@ -117,8 +117,9 @@ def _inputs(fields: FormFields) -> list[Block]:
         _input(FormBlock.FIRST_DAY, texts.FORM_FIRST_DAY, _date_element(fields.first_day)),
         _input(FormBlock.LAST_DAY, texts.FORM_LAST_DAY, _date_element(fields.last_day)),
         _input(FormBlock.KINDS, texts.FORM_KINDS, _kinds_element(fields)),
-        _input(FormBlock.MODE, texts.FORM_MODE, _menu(texts.FORM_MODES, fields.mode)),
-        _input(FormBlock.SORT, texts.FORM_SORT, _menu(texts.FORM_SORTS, fields.sort)),
+        # These hold a choice from the start, so that Slack need not call them optional.
+        {**_input(FormBlock.MODE, texts.FORM_MODE, _menu(texts.FORM_MODES, fields.mode)), "optional": False},
+        {**_input(FormBlock.SORT, texts.FORM_SORT, _menu(texts.FORM_SORTS, fields.sort)), "optional": False},
     ]
 
 

@@ -127,7 +127,7 @@ class _Found:
         match piece.key:
             case "in" | "from":
                 return self._take_name(piece)
-            case "after" | "before" | "on":
+            case "after" | "before" | "on" | "during":
                 return self._take_date(piece, following)
             case "has" if piece.value.lower() in _HAS:
                 self.has.append(piece.value.lower())
@@ -150,25 +150,35 @@ class _Found:
         return True
 
     def _take_date(self, piece: Lexeme, following: Lexeme | None) -> bool:
-        day = _iso_day(piece.value)
+        first, last = _days_of(piece)
         # `after:2026-03-01 10:30` is a moment, which a day cannot say.
-        if day is None or (following is not None and following.is_plain_word and following.value[:1].isdigit()):
-            return False
-        first, last = {
-            "after": (day + _DAY, None),
-            "before": (None, day - _DAY),
-            "on": (day, day),
-        }[piece.key]
-        if (first and self.first_day) or (last and self.last_day):
+        is_moment = following is not None and following.is_plain_word and following.value[:1].isdigit()
+        if is_moment or not (first or last) or (first and self.first_day) or (last and self.last_day):
             return False
         self.first_day, self.last_day = first or self.first_day, last or self.last_day
         return True
+
+
+def _days_of(piece: Lexeme) -> tuple[date | None, date | None]:
+    """Return the first and the last day that a modifier of dates stands for; None twice where it is no such."""
+    start, dots, end = piece.value.partition("..")
+    day, other = _iso_day(start), _iso_day(end)
+    if piece.key in {"during", "on"} and day and dots and other and day <= other:
+        return day, other
+    if day is None or dots:
+        return None, None
+    return {
+        "after": (day + _DAY, None),
+        "before": (None, day - _DAY),
+    }.get(piece.key, (day, day))
 
 
 def _dates(first: date | None, last: date | None) -> list[str]:
     """Return the days in the grammar's words; `after:` and `before:` leave out the day that they name."""
     if first and first == last:
         return [f"on:{first.isoformat()}"]
+    if first and last and first < last:
+        return [f"during:{first.isoformat()}..{last.isoformat()}"]
     return [
         *([f"after:{(first - _DAY).isoformat()}"] if first else []),
         *([f"before:{(last + _DAY).isoformat()}"] if last else []),

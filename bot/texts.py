@@ -73,8 +73,8 @@ FORM_CHANNELS: Final = "In these channels"
 FORM_ANY_CHANNEL: Final = "Any channel that I can search for you"
 FORM_PEOPLE: Final = "From these people"
 FORM_ANYBODY: Final = "Anybody"
-FORM_FIRST_DAY: Final = "From this day"
-FORM_LAST_DAY: Final = "To this day"
+FORM_FIRST_DAY: Final = "From date"
+FORM_LAST_DAY: Final = "To date"
 FORM_ANY_DAY: Final = "Any day"
 FORM_KINDS: Final = "Only messages"
 FORM_KIND_LABELS: Final = {
@@ -96,7 +96,7 @@ FORM_SORTS: Final = {
     Sort.OLDEST: "Oldest first",
 }
 FORM_EMPTY: Final = "Enter a word, or choose a channel, a person or a day."
-FORM_DAYS_SWAPPED: Final = "This day is before the first one."
+FORM_DAYS_SWAPPED: Final = "This date is before the “From” date."
 FORM_CHANNEL_UNKNOWN: Final = (
     "I cannot search one of these channels for you. Private ones I search only where I was invited too."
 )
@@ -266,7 +266,8 @@ HELP_ABSENCE: Final = (
 )
 HELP_MORE: Final = "*More*"
 HELP_OTHERS: Final = (
-    "A message's own menu has *Show in archive*: its thread and what was written around it.",
+    f"`{COMMAND}` alone opens a search form, and so does the shortcut *Search the archive*.",
+    "A message's own menu has *Show in archive*, its thread and what was written around it, and *Find similar*.",
     f"`{COMMAND} recent` lists your own last searches, `{COMMAND} status` says how fresh the archive is.",
     f'To search for the word help, recent or status itself, put it in quotes: `{COMMAND} "help"`.',
     "The buttons under an answer work for 30 minutes.",

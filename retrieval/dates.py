@@ -1,6 +1,7 @@
 """Dates as people type them, in the asker's own time zone.
 
-Our own small table reads what the grammar promises: ISO dates and times, `today`, `yesterday`, `last week`, `7d`,
+Our own small table reads what the grammar promises: ISO dates and times, `2026-03-01..2026-03-05` (both days
+included), `today`, `yesterday`, `last week`, `7d`,
 `3 days ago`, weekdays, months, years. Only what is left, and consists of words that belong to dates, is put to
 dateparser, which otherwise reads a date into almost anything (`10`, `a`, `yesterday 429`).
 
@@ -125,6 +126,7 @@ class _Reader:
         return (
             self.iso_time(text)
             or self.iso_date(text)
+            or self._iso_range(text)
             or self._relative_day(text)
             or self._ago(text)
             or self._unit(text)
@@ -135,6 +137,13 @@ class _Reader:
     def iso_date(self, text: str) -> Period | None:
         match = _YEAR_FIRST.fullmatch(text)
         return self._date(int(match[1]), int(match[3]), int(match[4])) if match else None
+
+    def _iso_range(self, text: str) -> Period | None:
+        first, dots, last = text.partition("..")
+        days = [_iso_day(first), _iso_day(last)] if dots else []
+        if len(days) != 2 or days[0] is None or days[1] is None or days[0] > days[1]:
+            return None
+        return day_period(days[0], days[1], timezone=self.timezone)
 
     def iso_time(self, text: str) -> Period | None:
         match = _ISO_TIME.fullmatch(text)
@@ -310,3 +319,13 @@ def _earlier(day: date, *, count: int, unit: str) -> date | None:
     if year < FIRST_YEAR:
         return None
     return date(year, month, min(day.day, calendar.monthrange(year, month)[1]))
+
+
+def _iso_day(text: str) -> date | None:
+    match = _YEAR_FIRST.fullmatch(text)
+    if match is None or not FIRST_YEAR <= int(match[1]) <= LAST_YEAR:
+        return None
+    try:
+        return date(int(match[1]), int(match[3]), int(match[4]))
+    except ValueError:
+        return None

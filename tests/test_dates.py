@@ -41,6 +41,8 @@ def days(found: Period) -> tuple[str, str]:
     ("text", "first", "last"),
     [
         ("2026-03-01", "2026-03-01", "2026-03-01"),
+        ("2026-03-01..2026-03-05", "2026-03-01", "2026-03-05"),
+        ("2026-3-1..2026-3-1", "2026-03-01", "2026-03-01"),
         ("today", "2026-11-30", "2026-11-30"),
         ("Yesterday", "2026-11-29", "2026-11-29"),
         ("tomorrow", "2026-12-01", "2026-12-01"),
@@ -205,6 +207,8 @@ def test_before_and_after_a_time_of_day_leave_out_that_instant_alone() -> None:
         ("after", "yesterday", "after 29 Nov 2026"),
         ("on", "yesterday", "on 29 Nov 2026"),
         ("during", "last week", "during 23 to 29 Nov 2026"),
+        ("during", "2025-11-01..2026-06-30", "during 1 Nov 2025 to 30 Jun 2026"),
+        ("after", "2026-03-01..2026-03-05", "after 1 to 5 Mar 2026"),
         ("during", "this week", "during 30 Nov to 6 Dec 2026"),
         ("on", "july 2025", "during July 2025"),
         ("before", "2025", "before 2025"),
@@ -251,3 +255,11 @@ def test_days_follow_each_other_without_gap_or_overlap(day: date, zone: str) -> 
     tomorrow = period((day + timedelta(days=1)).isoformat(), zone=ZoneInfo(zone))
     assert today.end_ts_us + 1 == tomorrow.start_ts_us
     assert today.start_ts_us < today.end_ts_us
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2026-03-05..2026-03-01", "2026-03-01..", "..2026-03-01", "2026-02-30..2026-03-01", "1000-01-01..2026-03-01"],
+)
+def test_a_range_that_is_none_is_no_date(text: str) -> None:
+    assert parse_period(text, now=NOW, timezone=GREENWICH) is None

@@ -96,8 +96,7 @@ async def test_every_field_narrows_and_is_repeated(office: Office) -> None:
         "429",
         "in #payments",
         "from @ben",
-        "after 30 Sep 2025",
-        "before 1 Jan 2026",
+        "during 1 Oct to 31 Dec 2025",
         "without “zebra”",
         "lexical mode",
         "oldest first",
@@ -264,6 +263,10 @@ async def test_a_guest_is_told_of_channels_they_are_not_in_as_of_none(office: Of
             FormFields(text="x", first_day=date(2026, 3, 2), last_day=date(2026, 3, 8)),
         ),
         ("on:2026-03-01 x", FormFields(text="x", first_day=date(2026, 3, 1), last_day=date(2026, 3, 1))),
+        (
+            "x during:2026-03-01..2026-03-08",
+            FormFields(text="x", first_day=date(2026, 3, 1), last_day=date(2026, 3, 8)),
+        ),
         # What no field can hold stays as it was typed.
         ("x during:last week", FormFields(text="x during:last week")),
         ("x after:2026-03-01 10:30", FormFields(text="x after:2026-03-01 10:30")),
@@ -286,6 +289,7 @@ def test_a_command_as_a_form(command: str, fields: FormFields) -> None:
         FormFields(channel_ids=("C1", "C2"), user_ids=("U1",), has=("link", "code"), is_thread=True),
         FormFields(text="see <@U1|ada> and -in:<#C9>"),
         FormFields(text="x", first_day=date(2026, 3, 1), last_day=date(2026, 3, 1)),
+        FormFields(text="x", first_day=date(2026, 3, 1), last_day=date(2027, 3, 1)),
     ],
 )
 def test_a_form_as_a_command_and_back(fields: FormFields) -> None:

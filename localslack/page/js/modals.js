@@ -86,8 +86,10 @@ export class Modals {
     const body = el("div", { class: "dialog-body" }, drawBlocks(view.blocks, surface));
     fill(this.form, body,
       this.failure && el("div", { class: "dialog-failure", role: "alert" }, icon("warning"), this.failure), this.foot(view, ctx));
-    if (this.drawnId === view.id) body.scrollTop = scroll;
-    this.drawnId = view.id;
+    // A view that begins with something else is another answer, to be read from its top.
+    const drawn = `${view.id} ${JSON.stringify(view.blocks[0])}`;
+    if (this.drawn === drawn) body.scrollTop = scroll;
+    this.drawn = drawn;
     restoreFocus(this.form, focus);
   }
 
