@@ -1,5 +1,6 @@
 """The audit file: who searched for what, where and when, as JSON lines of one file a day."""
 
+import fcntl
 import hashlib
 import hmac
 import json
@@ -7,26 +8,31 @@ import os
 import queue
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import structlog
-from pydantic import BaseModel, ConfigDict, ValidationError
 
+from bot.audit_reader import AuditRecord, audit_files, read_audit
 from bot.settings import QueryText
 from retrieval.models import Filters
+
+__all__ = ["AuditEntry", "AuditEvent", "AuditFile", "AuditRecord", "EntryWriter", "describe_filters", "read_audit"]
 
 _log = structlog.get_logger(__name__)
 
 Clock: TypeAlias = Callable[[], datetime]
 
-_NAME: Final = re.compile(r"^audit-(\d{4}-\d{2}-\d{2})\.(\d{4})\.jsonl$")
 _QUOTED: Final = re.compile(r"“[^”]*”")
 _WAITING: Final = 10_000
+# How long a line waits for another process's line to be whole; then it is written beside it.
+_LOCK_SECONDS: Final = 1.0
 
 
 class AuditEvent(StrEnum):
@@ -44,6 +50,7 @@ class AuditEvent(StrEnum):
     SWAP = "swap"
     START = "start"
     STOP = "stop"
+    ALERT = "alert"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,22 +58,27 @@ class AuditEntry:
     """One event; whatever does not apply to it is None or empty.
 
     Attributes:
+        request_id: Which payload of Slack's it answers; for what nobody asked for, which run of the process it is of.
+        search_id: The `request_id` of the command whose answer was pressed in; the same as `request_id` for a command.
         query: The text searched for; how much of it is written is the file's setting.
         document_ids: What was shown.
         similar_to: The document that it is similar to.
-        timings_ms: Milliseconds by stage.
+        language: The script that most of the query's letters are of; a rough word for its language.
+        timings_ms: Milliseconds by stage; `total` is what they add up to.
         reason: Why something was refused, failed or swapped; a fixed word or an error's name, never text of
             a user or a message.
     """
 
     event: AuditEvent
     request_id: str | None = None
+    search_id: str | None = None
     user_id: str | None = None
     team_id: str | None = None
     channel_id: str | None = None
     query: str | None = None
     mode: str | None = None
     route: str | None = None
+    language: str | None = None
     filters: Filters | None = None
     sort: str | None = None
     hits: int | None = None
@@ -80,35 +92,20 @@ class AuditEntry:
     reason: str | None = None
 
 
-class AuditRecord(BaseModel):
-    """One entry as read back from the file; fields of a later version are kept as they are."""
+class EntryWriter(Protocol):
+    """Takes entries: an `AuditFile`, or what stands before one."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    at: datetime
-    event: str
-    request_id: str | None = None
-    user_id: str | None = None
-    team_id: str | None = None
-    channel_id: str | None = None
-    query: str | None = None
-    query_hash: str | None = None
-    mode: str | None = None
-    route: str | None = None
-    hits: int | None = None
-    offset: int | None = None
-    degraded: bool | None = None
-    artifact_id: str | None = None
-    reason: str | None = None
-    timings_ms: Mapping[str, float] = {}
+    def write(self, entry: AuditEntry) -> None:
+        """Take one entry; never raises and never waits."""
 
 
 class AuditFile:
     """Appends entries to `audit-<day>.<n>.jsonl`, mode 0600, from a thread of its own.
 
     A day's file that has reached its size is followed by the next number; files of days before the retention
-    are deleted. `write` neither raises nor waits for the disk: when the disk fails, entries are dropped,
-    counted and reported once until it works again. Several processes may share a folder. Thread-safe.
+    are deleted. `write` neither raises nor waits for the disk: what the disk does not take is dropped and counted,
+    and reported once until it works again. Several processes may share a folder: a line is written whole, under a
+    lock on its file, and no file is ever renamed. A file or folder that is gone is made anew. Thread-safe.
 
     Args:
         folder: Made with mode 0700 where it does not exist.
@@ -130,12 +127,27 @@ class AuditFile:
         self._clock = clock
         self._waiting: queue.Queue[str | None] = queue.Queue(maxsize=_WAITING)
         self._number = 1
-        self._pruned: date | None = None
-        self._failing = False
-        self._torn = False
-        self.dropped = 0
+        self._day: date | None = None
+        self._counting = threading.Lock()
+        self._problem: str | None = None
+        self._dropped = 0
         self._thread = threading.Thread(target=self._write_all, name="audit", daemon=True)
         self._thread.start()
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self._folder
+
+    @property
+    def dropped(self) -> int:
+        """How many entries are lost."""
+        return self._dropped
+
+    @property
+    def problem(self) -> str | None:
+        """Why entries are lost now, an error's name; None where they are written."""
+        return self._problem
 
     def write(self, entry: AuditEntry) -> None:
         """Queue one entry; it is on disk shortly after, or dropped and counted."""
@@ -145,12 +157,16 @@ class AuditFile:
             self._drop("queue full")
 
     def close(self, *, timeout_seconds: float = 3.0) -> None:
-        """Write what waits and stop; gives up after the timeout."""
+        """Write what waits and stop; gives up after the timeout, and counts what is left then."""
+        until = time.monotonic() + timeout_seconds
         try:
             self._waiting.put(None, timeout=timeout_seconds)
         except queue.Full:
-            self._drop("queue full")
-        self._thread.join(timeout_seconds)
+            self._drop("queue full", count=self._waiting.qsize())
+            return
+        self._thread.join(max(0.0, until - time.monotonic()))
+        if self._thread.is_alive() and (left := self._waiting.qsize() - 1) > 0:
+            self._drop("not written in time", count=left)
 
     def _line_of(self, entry: AuditEntry) -> str:
         content: dict[str, object] = {"at": self._clock().astimezone(UTC).isoformat(timespec="milliseconds")}
@@ -180,46 +196,108 @@ class AuditFile:
     def _write_all(self) -> None:
         while (line := self._waiting.get()) is not None:
             try:
-                self._append(line)
+                self._append(line.encode("utf-8", "backslashreplace"))
             except OSError as exc:
                 self._drop(type(exc).__name__)
             else:
-                self._failing = False
+                self._recover()
 
-    def _append(self, line: str) -> None:
+    def _append(self, content: bytes) -> None:
         today = self._clock().astimezone(UTC).date()
-        if self._pruned != today:
+        if self._day != today:
             self._begin_day(today)
-        content = line.encode()
-        path = self._path(today)
-        while path.exists() and path.stat().st_size + len(content) > self._max_bytes:
-            self._number += 1
-            path = self._path(today)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            # One write to a file opened for appending stays whole beside other processes' writes.
-            written = os.write(descriptor, b"\n" + content if self._torn else content)
-            self._torn = written < len(content)
+            self._append_to(self._next_path(today, len(content)), content)
+        except FileNotFoundError:
+            # Somebody removed the folder.
+            self._make_folder()
+            self._append_to(self._next_path(today, len(content)), content)
+
+    def _append_to(self, path: Path, content: bytes) -> None:
+        """Add a line under the file's lock; what a full disk took of it only in part is taken back.
+
+        Raises:
+            OSError: The disk did not take it.
+        """
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            with _locked(descriptor):
+                size = os.fstat(descriptor).st_size
+                # A process that was killed may have left half a line.
+                is_whole = size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
+                line = content if is_whole else b"\n" + content
+                if os.write(descriptor, line) < len(line):
+                    os.ftruncate(descriptor, size)
+                    raise OSError("the disk took only a part of a line")
         finally:
             os.close(descriptor)
 
-    def _path(self, day: date) -> Path:
-        return self._folder / f"audit-{day.isoformat()}.{self._number:04d}.jsonl"
+    def _next_path(self, day: date, length: int) -> Path:
+        """Return the day's first file, from the one written last on, that has room."""
+        while True:
+            path = self._folder / f"audit-{day.isoformat()}.{self._number:04d}.jsonl"
+            size = _size_of(path)
+            if size == 0 or size + length <= self._max_bytes:
+                return path
+            self._number += 1
 
     def _begin_day(self, today: date) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make_folder()
         self._number = 1
+        self._day = today
         oldest = today - timedelta(days=self._keep_days)
-        for day, _, path in _files(self._folder):
+        for day, _, path in audit_files(self._folder):
             if day < oldest:
-                path.unlink(missing_ok=True)
-        self._pruned = today
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError as exc:
+                    # What is new can be written all the same.
+                    _log.error("audit_not_pruned", reason=type(exc).__name__)
+                    return
 
-    def _drop(self, reason: str) -> None:
-        self.dropped += 1
-        if not self._failing:
-            self._failing = True
+    def _make_folder(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _drop(self, reason: str, *, count: int = 1) -> None:
+        with self._counting:
+            self._dropped += count
+            is_first, self._problem = self._problem is None, reason
+        if is_first:
             _log.error("audit_not_written", reason=reason)
+
+    def _recover(self) -> None:
+        with self._counting:
+            was, self._problem = self._problem, None
+        if was is not None:
+            _log.info("audit_written_again", dropped=self._dropped)
+
+
+@contextmanager
+def _locked(descriptor: int) -> Iterator[None]:
+    """Hold the file's lock, where it can be had within a second: a single appending write stays whole without it."""
+    until = time.monotonic() + _LOCK_SECONDS
+    held = False
+    while not held and time.monotonic() < until:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = True
+        except BlockingIOError:
+            time.sleep(0.002)
+        except OSError:
+            # A network file system may have no locks.
+            break
+    try:
+        yield
+    finally:
+        if held:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def describe_filters(filters: Filters, *, in_full: bool) -> dict[str, object]:
@@ -232,36 +310,3 @@ def describe_filters(filters: Filters, *, in_full: bool) -> dict[str, object]:
         is_text = name in ("phrases", "excluded_phrases", "excluded_words")
         content[name] = len(value) if is_text and not in_full else value
     return content
-
-
-def read_audit(folder: Path, *, since: datetime | None = None, until: datetime | None = None) -> Iterator[AuditRecord]:
-    """Yield the entries of a folder, oldest file first, in the order written.
-
-    A line that is not an entry (cut by a full disk, say) is left out and reported on the log.
-
-    Args:
-        folder: Where the audit files are.
-        since: No entry before this moment.
-        until: No entry from this moment on.
-    """
-    for day, _, path in _files(folder):
-        if (since and day < since.astimezone(UTC).date()) or (until and day > until.astimezone(UTC).date()):
-            continue
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n"), 1):
-            if not line:
-                continue
-            try:
-                record = AuditRecord.model_validate_json(line)
-            except ValidationError:
-                _log.warning("audit_line_unreadable", file=path.name, line=number)
-                continue
-            if (since is None or record.at >= since) and (until is None or record.at < until):
-                yield record
-
-
-def _files(folder: Path) -> list[tuple[date, int, Path]]:
-    return sorted(
-        (date.fromisoformat(match[1]), int(match[2]), path)
-        for path in folder.glob("audit-*.jsonl")
-        if (match := _NAME.match(path.name))
-    )
