@@ -11,8 +11,10 @@ import pytest
 
 from bot import texts
 from bot.action_state import MoreState, decode_state, encode_state
+from bot.asking import signer_for
 from bot.audit import read_audit
 from bot.buttons import GOOD_ACTION, MORE_ACTION
+from bot.payloads import Asked
 from localslack.seen import SeenMessage
 from tests.bot_harness import (
     ADA,
@@ -28,6 +30,8 @@ from tests.bot_harness import (
     running_bot,
 )
 from tests.export_factory import TEAM_ID
+from tests.test_form import open_by_command, submit
+from tests.test_modals import press as press_in_modal
 
 GOOD, MARKED_GOOD = texts.GOOD_RESULT, texts.marked(texts.GOOD_RESULT)
 BAD, MARKED_BAD = texts.NOT_RELEVANT, texts.marked(texts.NOT_RELEVANT)
@@ -294,3 +298,51 @@ async def test_a_more_button_made_before_votes_were_carried_still_works(office: 
 
     assert "*ben* #payments" in more.plain_text
     assert not {GOOD, BAD} & set(more.button_texts())
+
+
+@pytest.mark.parametrize("label", [texts.MORE, GOOD, texts.SHARE_TO_CHANNEL])
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda value: value[:-30], texts.BUTTON_FORGED),
+        (lambda value: "v0" + value[2:], texts.BUTTON_OLD),
+        (lambda _: "hit:12", texts.BUTTON_FORGED),
+    ],
+    ids=["cut", "older", "of another app"],
+)
+async def test_a_button_of_a_hit_that_is_not_ours_as_it_stands_says_so(
+    office: Office, label: str, change: Callable[[str], str], sentence: str
+) -> None:
+    place = await (office.ask("rate limit 429") if label == texts.MORE else more_of(office))
+    button = next(one for one in place.controls if one.text == label)
+    button.element["value"] = change(str(button.value))
+    answered = await office.press(place, label)
+
+    assert sentence in answered.plain_text
+    assert texts.NEW_SEARCH in answered.button_texts()
+
+
+async def test_a_button_of_a_hit_made_for_somebody_else_says_so_and_leaves_the_hit(office: Office) -> None:
+    of_ben = await more_of(office, user=BEN)
+    more = await more_of(office)
+    value = next(one.value for one in of_ben.controls if one.text == GOOD)
+    next(one for one in more.controls if one.text == GOOD).element["value"] = value
+    await office.press_and_tell(more, GOOD, said=texts.BUTTON_FOREIGN)
+
+
+async def test_in_a_modal_a_hit_is_voted_on_and_not_shared(office: Office, file: Path) -> None:
+    """A modal stands in no channel: there is no Share, and a press of one from elsewhere says why."""
+    results = await submit(office, await open_by_command(office, ADA), ADA, text="rate limit 429")
+    more = await press_in_modal(office, results, texts.MORE)
+    voted = await press_in_modal(office, more, GOOD)
+    share = signer_for(office.bot.services, Asked(user_id=ADA, team_id=TEAM_ID)).share(
+        f"{TEAM_ID}:{PAYMENTS}:1760000000.000100", channel_id=GENERAL, nonce="1"
+    )
+    next(one for one in voted.controls if one.text == BAD).element["value"] = share
+    refused = await press_in_modal(office, voted, BAD)
+
+    assert texts.SHARE_TO_CHANNEL not in more.button_texts()
+    assert MARKED_GOOD in voted.button_texts()
+    assert [row["verdict"] for row in votes(file)] == ["good"]
+    assert texts.SHARE_NO_CHANNEL in refused.plain_text
+    assert not [one for one in office.slack.person(BEN).messages(GENERAL) if one.by_app]
