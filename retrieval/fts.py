@@ -20,6 +20,8 @@ from retrieval.errors import ArtifactInvalidError
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+# What metadata of this project's own making always says.
+OPTIONS: Final = frozenset({"ignore", "stemmer", "strip_accents", "lower", "analyzer"})
 # What DuckDB documents as its default: letters only. DuckDB 1.5 takes another, without digits and `_` too, so
 # what the file itself says comes first.
 DEFAULT_IGNORE: Final = r"(\.|[^a-z])+"

@@ -10,6 +10,7 @@ of which begins with a checksum.
 """
 
 import os
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ _CHUNK_BYTES: Final = _CHUNK_WORDS * _WORD_BYTES
 # What was read is summed while it is still in the processor's cache.
 _STEP_CHUNKS: Final = 16
 _ALL_BITS: Final = (1 << 64) - 1
+_EXTREMES: Final = re.compile(r"\[Min: (\d+), Max: (\d+)\]")
 
 
 class Digest:
@@ -76,12 +78,14 @@ class _Segment:
     Attributes:
         first: The number of the first.
         count: How many there are.
-        offset: Where in the file they begin; None where only DuckDB can read them.
+        offset: Where in the file they begin; None where they are not there, or only DuckDB can read them.
+        value: What all of them are, None where they differ or that is not known.
     """
 
     first: int
     count: int
     offset: int | None
+    value: int | None
 
 
 class StoredColumn:
@@ -105,16 +109,20 @@ class StoredColumn:
         size = int(block[0]) if block else 0
         rows = cursor.execute(
             "SELECT count, compression = 'Uncompressed' AND persistent AND NOT has_updates AND block_id >= 0, "
-            f"block_id, block_offset FROM pragma_storage_info('{table}') WHERE column_name = ? AND segment_type = ? "
+            "block_id, block_offset, compression = 'Constant' AND persistent AND NOT has_updates, stats "
+            f"FROM pragma_storage_info('{table}') WHERE column_name = ? AND segment_type = ? "
             "ORDER BY row_group_id, segment_id",
             [column, kind],
         ).fetchall()
         self._segments: list[_Segment] = []
         self._firsts: list[int] = []
         self.length = 0
-        for count, plain, place, within in rows:
+        for count, plain, place, within, constant, statistics in rows:
             offset = _HEADERS_BYTES + place * size + _CHECKSUM_BYTES + within if plain else None
-            self._segments.append(_Segment(first=self.length, count=count, offset=offset))
+            # Equal values take no block, however they are to be stored.
+            extremes = _EXTREMES.search(statistics) if constant else None
+            value = int(extremes[1]) if extremes and extremes[1] == extremes[2] else None
+            self._segments.append(_Segment(first=self.length, count=count, offset=offset, value=value))
             self._firsts.append(self.length)
             self.length += count
 
@@ -135,7 +143,9 @@ class StoredColumn:
         filled = 0
         for segment, skipped, count in self._pieces(first, len(target) // self._width):
             part = target[filled : filled + count * self._width]
-            if file is None or segment.offset is None:
+            if segment.value is not None and self._width == _WORD_BYTES:
+                part[:] = np.full(count, segment.value, dtype=np.uint64).data.cast("B")
+            elif file is None or segment.offset is None:
                 part[:] = self._ask(segment.first + skipped, count).data.cast("B")
             else:
                 read_exactly(file, segment.offset + skipped * self._width, part)

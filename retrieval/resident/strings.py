@@ -2,10 +2,14 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Self
+from mmap import mmap
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+# UTF-8, perhaps with zeros behind it.
+Content: TypeAlias = bytes | mmap
 
 
 class StringTable(Sequence[str]):
@@ -14,7 +18,7 @@ class StringTable(Sequence[str]):
     About 8 bytes a string beside its own; a Python list would take 60 more. Read-only, so threads share it.
     """
 
-    def __init__(self, content: bytes | bytearray, offsets: NDArray[np.int64]) -> None:
+    def __init__(self, content: Content, offsets: NDArray[np.int64]) -> None:
         """Take strings that are sorted already.
 
         Args:
@@ -47,7 +51,7 @@ class StringTable(Sequence[str]):
         return (self[index] for index in range(len(self)))
 
     @property
-    def content(self) -> bytes | bytearray:
+    def content(self) -> Content:
         """All strings, UTF-8, one after the other."""
         return self._content
 
@@ -68,4 +72,4 @@ class StringTable(Sequence[str]):
         return index if index < len(self) and self._bytes(index) == wanted else None
 
     def _bytes(self, index: int) -> bytes:
-        return bytes(self._content[self._positions[index] : self._positions[index + 1]])
+        return self._content[self._positions[index] : self._positions[index + 1]]

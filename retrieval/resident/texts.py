@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from retrieval import schema
 from retrieval.exact import text_sql
 from retrieval.resident.columns import Columns
+from retrieval.resident.strings import Content
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -46,9 +47,9 @@ class Block:
     """
 
     rows: NDArray[np.int32]
-    texts: bytes | bytearray
+    texts: Content
     starts: Sequence[int]
-    lowered: bytes | bytearray
+    lowered: Content
     lowered_starts: Sequence[int]
 
     def holding(self, wanted: bytes) -> Iterator[int]:
@@ -63,7 +64,7 @@ class Block:
         """Return the text at *place*."""
         return self.texts[self.starts[place] : self.starts[place + 1] - 1].decode()
 
-    def lowered_text(self, place: int) -> bytes | bytearray:
+    def lowered_text(self, place: int) -> bytes:
         """Return the text at *place* in lower case."""
         return self.lowered[self.lowered_starts[place] : self.lowered_starts[place + 1] - 1]
 
