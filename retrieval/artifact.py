@@ -313,7 +313,7 @@ def _read_info(cursor: "DuckDBPyConnection", path: Path) -> ArtifactInfo:
             check="schema_version",
         )
     config = dict(_parse_config(config_text, path))
-    if not fts.OPTIONS <= config.keys():
+    if not config.keys() >= fts.OPTIONS:
         # Metadata may leave options out, and the defaults of DuckDB have changed. Asking takes 40 ms.
         config |= fts.stored_options(cursor)
     capabilities = frozenset(name for name in _OPTIONAL_TABLES if name in tables[0])
