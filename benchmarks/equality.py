@@ -19,8 +19,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.archives import DEPTH, EVERYTHING, opened
 from benchmarks.judged_sets import CORPORA, SLACK_SETS, judged_set
-from benchmarks.speed import DEPTH, EVERYTHING, opened
 from retrieval import Artifact, EmbedderFactory, Filters, Mode, ResultPage, SearchRequest, search_slack
 from retrieval.analyzer import tokenize
 from retrieval.errors import RequestError

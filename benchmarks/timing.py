@@ -67,3 +67,15 @@ def summary(wall: list[float], cpu: list[float]) -> Times:
         maximum=max(wall),
         cpu_p50=float(np.percentile(cpu, 50)) if cpu else float("nan"),
     )
+
+
+def rows(times: Mapping[str, Times]) -> dict[str, dict[str, float]]:
+    """Return times for JSON."""
+    return {name: one.row() for name, one in times.items()}
+
+
+def seconds(way: Callable[[], object]) -> float:
+    """Return how long *way* takes by the wall clock."""
+    started = time.perf_counter()
+    way()
+    return time.perf_counter() - started
