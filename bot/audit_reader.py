@@ -154,7 +154,8 @@ class AuditTail:
         identity = (status.st_dev, status.st_ino)
         place = self._read.get(identity, 0)
         # A file that became shorter is another one that took its place.
-        file.seek(place := place if place <= status.st_size else 0)
+        place = self._read[identity] = place if place <= status.st_size else 0
+        file.seek(place)
         for line in file:
             if not line.endswith(b"\n"):
                 break

@@ -1,6 +1,11 @@
 """`slackquery logs` shows the audit file, filtered, as a table or as JSON."""
 
+import csv
+import io
 import json
+import signal
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bot.audit import AuditEntry, AuditEvent, AuditFile
+from bot.audit_reader import AuditTail, LogFilter
 from bot.cli import main
 from bot.settings import QueryText
 from retrieval import Filters
@@ -118,3 +124,80 @@ def test_a_folder_that_is_not_there_and_a_time_that_is_none(tmp_path: Path) -> N
 
 def test_nothing_that_fits_is_said(folder: Path) -> None:
     assert "No entry fits." in run(folder, "--user", "U9").stdout
+
+
+def test_an_artifact_and_a_request_narrow_too(tmp_path: Path) -> None:
+    audit = AuditFile(
+        tmp_path, query_text=QueryText.NONE, key=b"k", max_bytes=10_000, keep_days=9_999, clock=lambda: NOON
+    )
+    for request_id, search_id, artifact_id in (("r1", "r1", "a"), ("r2", "r1", "b"), ("r3", "r3", "b")):
+        audit.write(
+            AuditEntry(
+                event=AuditEvent.PAGE, request_id=request_id, search_id=search_id, artifact_id=artifact_id, hits=1
+            )
+        )
+    audit.close()
+
+    def ids(*arguments: str) -> list[str]:
+        return [entry["request_id"] for entry in json.loads(run(tmp_path, "--json", *arguments).stdout)["entries"]]
+
+    assert ids("--artifact", "b") == ["r2", "r3"]
+    assert ids("--request", "r1") == ["r1", "r2"]
+
+
+def test_csv_has_one_row_an_entry(folder: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(run(folder, "--format", "csv").stdout)))
+
+    assert [row["event"] for row in rows] == ["start", "search", "refused", "page", "stop"]
+    assert (rows[1]["hits"], rows[1]["total_ms"], rows[1]["degraded"]) == ("5", "12.4", "True")
+    assert rows[1]["query"] == "rate [bold]limit [31m 429"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("summary", "--follow"), ("summary", "--limit", "3"), ("--json", "--format", "csv"), ("sums",)]
+)
+def test_what_has_no_meaning_together_is_refused(folder: Path, arguments: tuple[str, ...]) -> None:
+    assert run(folder, *arguments).exit_code == 2
+
+
+def entry_line(number: int) -> str:
+    return json.dumps(
+        {"at": (NOON + timedelta(seconds=number)).isoformat(), "event": "page", "request_id": str(number)}
+    )
+
+
+def test_following_goes_on_across_files_days_and_replaced_files(tmp_path: Path) -> None:
+    tail = AuditTail(tmp_path / "audit", wanted=LogFilter())
+    new = lambda: [record.request_id for record in tail.read_new()]  # noqa: E731 - short, and used at once.
+
+    assert new() == []
+    (tmp_path / "audit").mkdir()
+    first, second, third = (
+        tmp_path / "audit" / name
+        for name in ("audit-2026-05-04.0001.jsonl", "audit-2026-05-04.0002.jsonl", "audit-2026-05-05.0001.jsonl")
+    )
+    first.write_text(entry_line(1) + "\n" + entry_line(2)[:20])
+    assert new() == ["1"]
+    with first.open("a") as file:
+        file.write(entry_line(2)[20:] + "\n" + entry_line(3) + "\n")
+    second.write_text(entry_line(4) + "\n")
+    assert new() == ["2", "3", "4"]
+    first.unlink()
+    third.write_text(entry_line(5) + "\n")
+    assert new() == ["5"]
+    third.write_text("")
+    assert new() == []
+    third.write_text(entry_line(6) + "\n")
+    assert new() == ["6"]
+    assert new() == []
+
+
+def test_follow_prints_what_another_process_writes(folder: Path) -> None:
+    command = [sys.executable, "-m", "bot", "logs", "--audit-dir", str(folder), "--follow", "--json", "--limit", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["event"] == "stop"
+        (folder / "audit-2026-05-06.0001.jsonl").write_text(entry_line(7) + "\n")
+        assert json.loads(process.stdout.readline())["request_id"] == "7"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0, process.stderr

@@ -1,28 +1,31 @@
-"""`slackquery logs`: the audit file as a table or as JSON, and votes as judged queries."""
+"""`slackquery logs`: the audit file as it is, as it comes, or summed up; and votes as judged queries."""
 
-import json
 import re
 import sqlite3
-import sys
+import time
 from collections import deque
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import click
-from rich.console import Console
-from rich.table import Table
 
-from bot.audit import AuditEvent, AuditRecord, read_audit
+from bot.audit import AuditEvent
+from bot.audit_reader import AuditRecord, AuditTail, LogFilter, follow, read_audit
+from bot.cli.log_output import Form, print_records, print_stream, print_summary
 from bot.cli.output import say
 from bot.settings import EngineSettings, load_settings
 from bot.store_file import NewerStoreError, StoreFile
 from bot.store_records import Vote
+from bot.summary import summarise
 from bot.vote_export import topics_of, write_topics
 
 _AGO: Final = re.compile(r"^(\d{1,6})(m|h|d)$")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
-_WIDTH_WITHOUT_TERMINAL: Final = 200
+_SUMMARY: Final = "summary"
+_FOLLOW_SECONDS: Final = 0.5
+_LIMIT: Final = 200
 
 
 class Moment(click.ParamType[datetime]):
@@ -45,6 +48,7 @@ class Moment(click.ParamType[datetime]):
 
 
 @click.command()
+@click.argument("report", required=False, type=click.Choice([_SUMMARY]))
 @click.option("--audit-dir", type=click.Path(path_type=Path), default=None, help="Default: SLACKQUERY_AUDIT_DIR.")
 @click.option("--since", type=Moment(), default=None, help="Nothing before: 2026-03-01, 2026-03-01T14:00, 12h, 7d.")
 @click.option("--until", type=Moment(), default=None, help="Nothing from this moment on.")
@@ -56,19 +60,40 @@ class Moment(click.ParamType[datetime]):
     type=click.Choice([event.value for event in AuditEvent]),
     help="Only this kind; repeatable.",
 )
-@click.option("--limit", type=click.IntRange(min=1), default=200, show_default=True, help="The newest so many.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+@click.option("--artifact", "artifacts", multiple=True, metavar="ID", help="Only over this artifact; repeatable.")
+@click.option(
+    "--request",
+    "requests",
+    multiple=True,
+    metavar="ID",
+    help="Only this request and presses in its answer; repeatable.",
+)
+@click.option("--limit", type=click.IntRange(min=1), default=None, help="The newest so many.  [default: 200]")
+@click.option("--follow", "-f", "follows", is_flag=True, help="Then show what comes, until Ctrl-C.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([form.value for form in Form]),
+    default=None,
+    help="Default: table.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--qrels", type=click.Path(path_type=Path), default=None, help="Write people's votes to this file.")
 @click.option("--queries", type=click.Path(path_type=Path), default=None, help="Their queries. Default: beside it.")
 @click.option("--store", type=click.Path(path_type=Path), default=None, help="Default: SLACKQUERY_STORE.")
 def logs(
     *,
+    report: str | None,
     audit_dir: Path | None,
     since: datetime | None,
     until: datetime | None,
     users: tuple[str, ...],
     events: tuple[str, ...],
-    limit: int,
+    artifacts: tuple[str, ...],
+    requests: tuple[str, ...],
+    limit: int | None,
+    follows: bool,
+    form: str | None,
     as_json: bool,
     qrels: Path | None,
     queries: Path | None,
@@ -76,34 +101,55 @@ def logs(
 ) -> None:
     """Show who searched for what, when, and what went wrong; oldest first.
 
+    With the word summary, the same entries are summed up: searches, people, times, what was not found, what was
+    refused, which archive was served. Times are those that the nearest-rank percentile names.
+
     With --qrels, people's votes on results are written instead, as TREC qrels with their queries beside them. They
     hold what people searched for, but nobody's name.
 
     \b
     slackquery logs --since 7d --event refused --event error
-    slackquery logs --user U012ABC --json
+    slackquery logs summary --since 24h
+    slackquery logs --user U012ABC --follow
     slackquery logs --qrels votes.qrels && slackquery eval --qrels votes.qrels --queries votes.queries.jsonl
     """
+    chosen = _form(form, as_json=as_json)
+    wanted = LogFilter(since=since, until=until, users=users, events=events, artifacts=artifacts, requests=requests)
     if qrels is not None:
-        if as_json or events:
-            raise click.UsageError("--qrels writes votes; --json and --event have no meaning there.")
+        if report or follows or as_json or form or events or artifacts or requests:
+            raise click.UsageError(
+                "--qrels writes votes; other filters than --since, --until and --user have no meaning there."
+            )
         votes = _votes(store, since=since, until=until, users=users)
         _export(votes, qrels=qrels, queries=queries or qrels.with_suffix(".queries.jsonl"))
         return
     if queries is not None or store is not None:
         raise click.UsageError("--queries and --store belong to --qrels.")
     folder = _folder(audit_dir)
-    newest: deque[AuditRecord] = deque(maxlen=limit)
-    newest.extend(
-        record
-        for record in read_audit(folder, since=since, until=until)
-        if (not users or record.user_id in users) and (not events or record.event in events)
-    )
-    if as_json:
-        entries = [record.model_dump(mode="json", exclude_defaults=True) for record in newest]
-        sys.stdout.write(json.dumps({"entries": entries}, ensure_ascii=False, indent=2) + "\n")
+    if report == _SUMMARY:
+        if follows or limit is not None:
+            raise click.UsageError("summary counts every entry that fits; --follow and --limit have no meaning there.")
+        print_summary(summarise(read_audit(folder, wanted=wanted)), form=chosen)
+    elif follows:
+        print_stream(_following(AuditTail(folder, wanted=wanted), limit=limit or _LIMIT), form=chosen)
     else:
-        _print_table(list(newest))
+        newest: deque[AuditRecord] = deque(read_audit(folder, wanted=wanted), maxlen=limit or _LIMIT)
+        print_records(list(newest), form=chosen)
+
+
+def _form(given: str | None, *, as_json: bool) -> Form:
+    if as_json and given not in (None, Form.JSON):
+        raise click.UsageError("--json and --format say different things.")
+    return Form.JSON if as_json else Form(given or Form.TABLE)
+
+
+def _following(tail: AuditTail, *, limit: int) -> Iterator[AuditRecord]:
+    """Yield the newest entries so far, then what comes, until Ctrl-C."""
+    yield from deque(tail.read_new(), maxlen=limit)
+    try:
+        yield from follow(tail, pause=lambda: time.sleep(_FOLLOW_SECONDS))
+    except KeyboardInterrupt:
+        return
 
 
 def _folder(given: Path | None) -> Path:
@@ -147,34 +193,3 @@ def _export(votes: list[Vote], *, qrels: Path, queries: Path) -> None:
         say(f"{voted.contested} documents with as many votes for as against were left out.")
     if voted.wordless:
         say(f"{voted.wordless} votes on queries without words were left out.")
-
-
-def _print_table(records: list[AuditRecord]) -> None:
-    table = Table("time (UTC)", "event", "user", "channel", "how", "hits", "ms", "query", "note")
-    for record in records:
-        table.add_row(
-            record.at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S"),
-            record.event,
-            record.user_id or "",
-            record.channel_id or "",
-            " ".join(filter(None, (record.mode, record.route, "degraded" if record.degraded else None))),
-            _hits(record),
-            f"{record.timings_ms['total']:.0f}" if "total" in record.timings_ms else "",
-            _shown(record.query or record.query_hash),
-            _shown(record.reason),
-        )
-    console = Console(file=sys.stdout, markup=False, highlight=False)
-    if not console.is_terminal:
-        console.width = _WIDTH_WITHOUT_TERMINAL
-    console.print(table if records else "No entry fits.")
-
-
-def _hits(record: AuditRecord) -> str:
-    if not record.hits:
-        return "" if record.hits is None else "0"
-    return f"{record.hits} from {(record.offset or 0) + 1}"
-
-
-def _shown(text: str | None) -> str:
-    """Return one line without control characters, which a terminal would obey."""
-    return "".join(char if char.isprintable() else " " for char in text or "")
