@@ -133,6 +133,17 @@ def test_message_shows_neighbours(folder: Path) -> None:
     assert [one["document_id"] for one in context["before"]] == ["T1:C1:1.1"]  # type: ignore[union-attr, index, attr-defined]
 
 
+def test_similar_messages_come_nearest_first_without_the_message(folder: Path) -> None:
+    page = run_json("similar", "T1:C2:2.1", "--artifacts", folder, "--limit", "2")
+
+    assert page["similar_to"] == "T1:C2:2.1"
+    assert page["understood"] == "similar to “lunch at noon”"
+    assert [one["document_id"] for one in page["results"]] == ["T1:C2:9.00", "T1:C1:1.2"]  # type: ignore[union-attr, index, attr-defined]
+    second = run("similar", "T1:C2:2.1", "--artifacts", folder, "--limit", "2", "--cursor", str(page["next_cursor"]))
+    assert second.stdout.startswith("similar to “lunch at noon”  |  semantic")
+    assert "9.01" in second.stdout
+
+
 def test_thread_is_oldest_first_with_its_total(folder: Path) -> None:
     thread = run_json("thread", "T1:C1:1.1", "--artifacts", folder)
 
@@ -150,6 +161,7 @@ def test_thread_is_oldest_first_with_its_total(folder: Path) -> None:
         (("search", "x", "--after", ""), "--after takes"),
         (("message", "T1:C1:none"), "No message"),
         (("thread", "T1:C1:none"), "No thread"),
+        (("similar", "T1:C1:none"), "No message"),
         (("rollback",), "no valid artifact"),
         (("publish", "absent.duckdb"), "no manifest"),
         (("search", "x", "--as", "U1"), "does not say who may see what"),
@@ -197,7 +209,7 @@ def test_a_lone_exclusion_is_understood_and_a_misspelt_option_is_not(folder: Pat
     assert "--limit" in misspelt.stderr
 
 
-@pytest.mark.parametrize("command", ["search", "message", "thread"])
+@pytest.mark.parametrize("command", ["search", "message", "thread", "similar"])
 def test_bytes_that_are_not_utf_8_do_no_harm(folder: Path, command: str) -> None:
     """The shell hands them over as half surrogates."""
     result = run(command, "caf\udce9 429", "--artifacts", folder, *(["--json"] if command == "search" else []))

@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "search": "bot.cli.search:search",
     "message": "bot.cli.search:message",
     "thread": "bot.cli.search:thread",
+    "similar": "bot.cli.similar:similar",
     "eval": "bot.cli.evaluate:evaluate",
     "doctor": "bot.cli.doctor:doctor",
     "serve": "bot.cli.serve:serve",

@@ -33,7 +33,6 @@ from retrieval import (
     Hit,
     Mode,
     NotFoundError,
-    ParsedQuery,
     ResultPage,
     Retriever,
     SearchRequest,
@@ -147,9 +146,9 @@ def search(
         )
         page = _search(artifact, request, visibility)
     if as_json:
-        print_json(_page_json(query, page, parsed))
+        print_json({"query": query, **page_json(page, parsed.understood)})
     else:
-        _print_page(result_console(), page, parsed, explain=explain)
+        print_page(result_console(), page, parsed.understood, explain=explain)
 
 
 @click.command()
@@ -268,10 +267,10 @@ def _earliest(one: int | None, other: int | None) -> int | None:
     return min((value for value in (one, other) if value is not None), default=None)
 
 
-def _page_json(query: str, page: ResultPage, parsed: ParsedQuery) -> dict[str, object]:
+def page_json(page: ResultPage, understood: str) -> dict[str, object]:
+    """Return a page of results for `--json`, with how the search was understood."""
     return {
-        "query": query,
-        "understood": parsed.understood,
+        "understood": understood,
         "mode": page.request.mode.value,
         "route": page.route.value,
         "effective_weights": dict(page.weights),
@@ -335,12 +334,11 @@ def _document_json(document: Document) -> dict[str, object]:
     }
 
 
-def _print_page(console: Console, page: ResultPage, parsed: ParsedQuery, *, explain: bool) -> None:
+def print_page(console: Console, page: ResultPage, understood: str, *, explain: bool) -> None:
+    """Print a page of results, notes on standard error."""
     shown = f"{page.offset + 1} to {page.offset + len(page.hits)}" if page.hits else "no hits"
     console.print(
-        Text(
-            f"{harmless(parsed.understood)}  |  {page.request.mode.value}, {page.route.value}  |  {shown}", style="dim"
-        )
+        Text(f"{harmless(understood)}  |  {page.request.mode.value}, {page.route.value}  |  {shown}", style="dim")
     )
     for hit in page.hits:
         _print_hit(console, page, hit, explain=explain)

@@ -52,6 +52,7 @@ export class Modals {
    */
   show(views) {
     const before = this.top?.id;
+    const complaints = JSON.stringify(this.top?.errors ?? {});
     this.stack = views;
     for (const id of this.values.keys()) if (!views.some((view) => view.id === id)) this.values.delete(id);
     if (!this.top) {
@@ -66,6 +67,8 @@ export class Modals {
       this.dialog.showModal();
     }
     if (isNew) this.focusFirst();
+    // The app's complaints may come before the answer to the submission or after it.
+    else if (Object.keys(this.top.errors).length && JSON.stringify(this.top.errors) !== complaints) this.focusError();
   }
 
   hide() {
