@@ -4,12 +4,14 @@
 
 Without `--export` the sample archive. One asker first: from the envelope's way out of the local Slack to the answer's
 arrival at its response_url, less what the engine's search took. Then so many at once, each asking again as soon as
-the answer is there. The local Slack checks every answer in the same process and thread, so a real bot is faster.
+the answer is there. The local Slack lives in the same process; its checks of answers, 10 ms of processor time each, are
+left out while many ask: they would be most of what is measured.
 """
 
 import argparse
 import asyncio
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -29,6 +31,7 @@ from aiohttp import web
 import bot.archive
 from bot.app import start_bot
 from bot.demo import ROOT, prepare_demo
+from bot.log import configure_logging
 from localslack.export_workspace import describe_export
 from localslack.server import LocalSlack
 from localslack.workspace import Channel, User, Workspace
@@ -55,6 +58,8 @@ class Watch:
         self.sent: dict[str, float] = {}
         self.arrived: dict[str, float] = {}
         self.engine: list[float] = []
+        self.unchecked = False
+        self.bytes = 0
         self._newest: dict[str, str] = {}
         self._answered: dict[str, asyncio.Event] = {}
 
@@ -79,6 +84,9 @@ class Watch:
             if path in self.sent and path not in self.arrived:
                 self.arrived[path] = time.perf_counter()
                 self._answered[path].set()
+                if self.unchecked:
+                    self.bytes += len(await request.read())
+                    return web.Response(text="ok")
             return await handler(request)
 
         application.middlewares.append(note)
@@ -167,6 +175,7 @@ async def _many_askers(watch: Watch, slack: LocalSlack, people: list[str], searc
     for user in people:
         await watch.ask(slack, user, QUERIES[0])
     slack.recorder.clear()
+    watch.unchecked = True
 
     async def ask_on(number: int) -> list[float]:
         return [await watch.ask(slack, people[number], QUERIES[(number + turn) % len(QUERIES)]) for turn in range(each)]
@@ -175,12 +184,11 @@ async def _many_askers(watch: Watch, slack: LocalSlack, people: list[str], searc
     answers = [one for row in await asyncio.gather(*(ask_on(number) for number in range(len(people)))) for one in row]
     seconds = time.perf_counter() - started
     acks = [one.seconds for one in slack.recorder.deliveries if one.seconds is not None]
-    sentences = [call.arguments.get("text", "") for call in slack.recorder.calls_to("response_url")]
     return {
         "answers per second": round(len(answers) / seconds, 1),
         "envelope to answer": _row(answers),
         "acks (p99 < 300 ms)": _row(acks),
-        "told that it is busy": sum("busy" in str(sentence).lower() for sentence in sentences),
+        "bytes of an answer": round(watch.bytes / len(answers)),
     }
 
 
@@ -199,6 +207,7 @@ def main() -> None:
     parser.add_argument("--searches", type=int, default=200)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    configure_logging(level="ERROR", stream=sys.stderr)
     if arguments.export is None:
         demo = prepare_demo(
             None, cache=arguments.cache, settings=EngineSettings(), progress=SilentProgress(), say=lambda _: None

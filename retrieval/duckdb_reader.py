@@ -70,6 +70,10 @@ class DuckDBReader:
         """Return the allowed documents nearest to *vector*."""
         return rank_semantic(self._cursor, vector, self._documents, limit=limit)
 
+    def allows_beside(self) -> bool:
+        """Return False: a cursor is for one thread, and DuckDB takes all processors for one query."""
+        return False
+
     def lexical_scores(self, document_ids: Sequence[str]) -> Mapping[str, float]:
         """Return BM25's score of those documents that hold any of the query's terms."""
         return lexical_scores(self._cursor, document_ids)

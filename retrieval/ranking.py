@@ -1,7 +1,8 @@
 """Ranking one query in one mode: retrievers, fusion and folding, over one reader of one artifact."""
 
-from collections.abc import Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -133,12 +134,30 @@ class Ranker:
 
     def gather(self, embedding: Embedding, *, fusion: Fusion) -> Evidence:
         """Return what a fusion works on: `linear` takes the deepest lists, and scores beside them."""
-        terms, lists, coverage = self._keyword_lists(fusion)
-        vector, degraded = self._vector(embedding)
-        if vector is not None:
-            lists.append(self._semantic_list(vector, _depth(fusion)))
+        with self._beside(embedding, _depth(fusion)) as nearest:
+            terms, lists, coverage = self._keyword_lists(fusion)
+            vector, degraded = self._vector(embedding)
+            if vector is not None:
+                lists.append(nearest(vector))
         scores = self._normalised(lists, terms, vector) if fusion is Fusion.LINEAR else {}
         return Evidence(lists=tuple(lists), scores=scores, coverage=coverage, terms=terms, degraded=degraded)
+
+    @contextmanager
+    def _beside(self, embedding: Embedding, limit: int) -> Iterator[Callable[[NDArray[np.float32]], RankedList]]:
+        """Give what returns the list by meaning; where the reader allows it, that is made beside the block's work."""
+        wanted = self._route.known_script and self._artifact.info.vector_count > 0
+        if not wanted or not self._reader.allows_beside():
+            yield lambda vector: self._semantic_list(vector, limit)
+            return
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="nearest") as executor:
+            found = executor.submit(lambda: self._reader.semantic(embedding.result(), limit=limit))
+
+            def nearest(_: NDArray[np.float32]) -> RankedList:
+                # What of it the other lists did not wait for anyway.
+                with self._stopwatch.stage("semantic"):
+                    return found.result()
+
+            yield nearest
 
     def newest(self, *, limit: int) -> Ranking:
         """List what satisfies the filters by time, for a request without words."""

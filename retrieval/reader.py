@@ -44,6 +44,13 @@ class Reader(Protocol):
         """Return the allowed documents nearest to *vector*, `(dims,)`, by exact cosine."""
         ...
 
+    def allows_beside(self) -> bool:
+        """Return whether `semantic` may run in another thread while this one asks for the other lists.
+
+        To be asked before that other thread begins: what both need is made here.
+        """
+        ...
+
     def lexical_scores(self, document_ids: Sequence[str]) -> Mapping[str, float]:
         """Return BM25's score, rounded to 9 decimals, of those documents that hold any of the query's terms."""
         ...

@@ -130,9 +130,18 @@ class ResidentReader:
         """Return the allowed documents nearest to *vector*."""
         vectors = self._resident.vectors
         if vectors is None or not _is_direction(vector):
-            return self._duckdb.semantic(vector, limit=limit)
+            # On a cursor of its own, because it may be another thread that asks.
+            with self._artifact.cursor() as cursor:
+                reader = DuckDBReader(self._artifact, cursor, filters=self._filters, visibility=self._visibility)
+                return reader.semantic(vector, limit=limit)
         rows, scores = vectors.nearest(vector, limit, mask=self._mask)
         return self._ranked(Retriever.SEMANTIC, rows, scores)
+
+    def allows_beside(self) -> bool:
+        """Return whether there are vectors in memory: matrix products let other threads run."""
+        # Made before there are two threads, because it may ask DuckDB.
+        _ = self._mask
+        return self._resident.vectors is not None
 
     def lexical_scores(self, document_ids: Sequence[str]) -> Mapping[str, float]:
         """Return BM25's score of those documents that hold any of the query's terms."""
