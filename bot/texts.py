@@ -267,6 +267,7 @@ HELP_ABSENCE: Final = (
 HELP_MORE: Final = "*More*"
 HELP_OTHERS: Final = (
     f"`{COMMAND}` alone opens a search form, and so does the shortcut *Search the archive*.",
+    "*More* under a result has *Find similar*, *Share to channel* (it asks first), *Good result* and *Not relevant*.",
     "A message's own menu has *Show in archive*, its thread and what was written around it, and *Find similar*.",
     f"`{COMMAND} recent` lists your own last searches, `{COMMAND} status` says how fresh the archive is.",
     f'To search for the word help, recent or status itself, put it in quotes: `{COMMAND} "help"`.',
