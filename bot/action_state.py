@@ -134,6 +134,8 @@ class _Owned(_Compact):
     user_id: str = Field(validation_alias="u", serialization_alias="u")
     team_id: str = Field(validation_alias="t", serialization_alias="t")
     expires_s: int = Field(validation_alias="e", serialization_alias="e")
+    # Which command's answer the button stands under: joins its presses to it in the logs.
+    search_id: str | None = Field(validation_alias="r", serialization_alias="r", default=None, max_length=32)
 
 
 class PageState(_Owned):

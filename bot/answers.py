@@ -54,30 +54,38 @@ async def answer_search(
     Raises:
         RefusedError, SlackUnavailableError, PoolError, TimeoutError, RetrievalError: See `bot.guard`.
     """
-    asking = await admit(services, request.asked)
+    stopwatch = request.stopwatch
+    with stopwatch.stage("access"):
+        asking = await admit(services, request.asked)
     here = reference or PageReference(command=command, timezone=asking.person.timezone, now_s=int(services.clock()))
-    directory = await directory_for(services, asking, here.command)
-    with telling_unconfirmed(asking.sight):
-        parsed = await asyncio.to_thread(_parse, here, directory, asking.person.user_id)
+    with stopwatch.stage("names"):
+        directory = await directory_for(services, asking, here.command)
+        with telling_unconfirmed(asking.sight):
+            parsed = await asyncio.to_thread(_parse, here, directory, asking.person.user_id)
     search = _search_request(parsed, here.cursor)
-    page, restarts = await find_page(services, asking, search)
+    with stopwatch.stage("search"):
+        page, restarts = await find_page(services, asking, search)
     if page.offset == 0:
         here = here.first_page()
-    keep_search(services, request, page, command=here.command, directory=directory, is_first=reference is None)
+    with stopwatch.stage("suggestions"):
+        suggestions = await _suggestions(services, asking, page)
     view = ResultsView(
         page=page,
         here=here,
         understood=parsed.understood,
         now_us=int(services.clock() * 1_000_000),
-        signer=signer_for(services, request.asked),
+        signer=signer_for(services, request.asked, search_id=request.search_id),
         cursor_at=cursor_maker(services, asking, page),
         workspace_url=services.identity.url,
         notices=(*notices, *restarts),
-        suggestions=await _suggestions(services, asking, page),
+        suggestions=suggestions,
         with_votes=services.keeps_votes,
     )
-    # Cutting passages out of long messages takes milliseconds that others' acks need.
-    return await asyncio.to_thread(render_results, view)
+    with stopwatch.stage("rendering"):
+        # Cutting passages out of long messages takes milliseconds that others' acks need.
+        message = await asyncio.to_thread(render_results, view)
+    keep_search(services, request, page, command=here.command, directory=directory, is_first=reference is None)
+    return message
 
 
 async def directory_for(services: Services, asking: Asking, command: str) -> NameDirectory:

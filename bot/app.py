@@ -3,17 +3,20 @@
 import asyncio
 import logging
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 import aiohttp
 import structlog
+from apscheduler.triggers.interval import IntervalTrigger
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.alerts import AlertLimits, SegmentAlerts
 from bot.archive import Archive
 from bot.artifact_watch import ArtifactWatch, Refreshable
 from bot.audit import AuditEntry, AuditEvent, AuditFile
@@ -22,9 +25,13 @@ from bot.deny_list import DenyList, DenyListError
 from bot.directory import NameSource
 from bot.embedders import embedder_factory
 from bot.envelopes import SeenEnvelopes
+from bot.figures import monitor_of, watch_figures
 from bot.guard import Guard
+from bot.journal import Journal
 from bot.listeners import register_listeners
 from bot.live_workspace import LiveWorkspace
+from bot.metrics import Metrics
+from bot.monitor import Monitor, MonitorError
 from bot.once import Once
 from bot.retrieval_pool import RetrievalPool
 from bot.services import Identity, Services
@@ -44,6 +51,7 @@ _ACK_SECONDS: Final = 1.0
 _DRAIN_SECONDS: Final = 5.5
 _AUDIT_SECONDS: Final = 2.0
 _STORE_SECONDS: Final = 0.5
+_ALERT_CHECK_SECONDS: Final = 30
 
 
 class StartError(Exception):
@@ -57,6 +65,7 @@ class Bot:
         services: The parts that listeners call.
         connection: The Socket Mode connection.
         notices: Sentences for whoever started it, such as that nothing of the archive fits the bot's team.
+        monitor: What monitoring asks; None where the setting is unset.
     """
 
     def __init__(
@@ -71,6 +80,7 @@ class Bot:
         self.services = services
         self.connection = connection
         self.notices = notices
+        self.monitor: Monitor | None = None
         self._store = store
         self._pool = pool
 
@@ -84,9 +94,10 @@ class Bot:
         self._store.close()
         if self.services.store is not None:
             await asyncio.to_thread(self.services.store.close, timeout_seconds=_STORE_SECONDS)
-        if self.services.audit is not None:
-            self.services.audit.write(AuditEntry(event=AuditEvent.STOP))
-            await asyncio.to_thread(self.services.audit.close, timeout_seconds=_AUDIT_SECONDS)
+        if self.monitor is not None:
+            await self.monitor.stop()
+        self.services.audit.write(AuditEntry(event=AuditEvent.STOP, request_id=self.services.run_id))
+        await asyncio.to_thread(self.services.audit.close, timeout_seconds=_AUDIT_SECONDS)
         _log.info("stopped")
 
 
@@ -95,6 +106,7 @@ async def start_bot(
     *,
     clock: Callable[[], float] = time.time,
     monotonic: Callable[[], float] = time.monotonic,
+    log_lines_lost: Callable[[], int] = lambda: 0,
 ) -> Bot:
     """Put the bot together, look for the archive once, connect to Slack, and serve.
 
@@ -102,6 +114,7 @@ async def start_bot(
         settings: Checked settings; `artifacts` must be set.
         clock: Tells the time, Unix seconds.
         monotonic: A clock in seconds that never goes back.
+        log_lines_lost: How many lines of the log could not be written so far.
 
     Raises:
         StartError: A setting is missing, or Slack does not accept the bot's token.
@@ -126,26 +139,34 @@ async def start_bot(
         app_token=settings.slack_app_token.get_secret_value(),
         seen=SeenEnvelopes(monotonic=monotonic),
         store=services.store,
+        metrics=services.audit.metrics,
         monotonic=monotonic,
     )
     bot = Bot(services=services, connection=connection, store=store, pool=pool, notices=notices)
-    await _begin(bot)
+    watch_figures(services, pool=pool, log_lines_lost=log_lines_lost)
+    if settings.metrics_port is not None:
+        bot.monitor = monitor_of(services, connection)
+    await _begin(bot, metrics_port=settings.metrics_port)
     return bot
 
 
-async def _begin(bot: Bot) -> None:
+async def _begin(bot: Bot, *, metrics_port: int | None) -> None:
     services = bot.services
     try:
+        if bot.monitor is not None and metrics_port is not None:
+            await bot.monitor.start(metrics_port)
         await bot.connection.start()
+    except MonitorError as exc:
+        await bot.stop()
+        raise StartError(str(exc)) from exc
     except BaseException:
         await bot.stop()
         raise
+    services.watch.scheduler.add_job(services.audit.look, IntervalTrigger(seconds=_ALERT_CHECK_SECONDS, timezone="UTC"))
     services.watch.start()
     info = services.watch.state.info
-    if services.audit is not None:
-        services.audit.write(
-            AuditEntry(event=AuditEvent.START, artifact_id=info.artifact_id if info is not None else None)
-        )
+    artifact_id = info.artifact_id if info is not None else None
+    services.audit.write(AuditEntry(event=AuditEvent.START, request_id=services.run_id, artifact_id=artifact_id))
     _log.info("started", team_id=services.identity.team_id, artifact_id=info.artifact_id if info else None)
 
 
@@ -178,11 +199,21 @@ def _build_services(
     clock: Callable[[], float],
     monotonic: Callable[[], float],
 ) -> Services:
-    audit = _open_audit(settings, clock=clock)
+    run_id = uuid.uuid4().hex[:12]
+    audit = Journal(
+        file=_open_audit(settings, clock=clock),
+        metrics=Metrics(),
+        alerts=_open_alerts(settings, monotonic=monotonic),
+    )
     small_store = _open_store(settings, clock=clock, monotonic=monotonic)
     workspace = LiveWorkspace(client, web_api=WebAPI(monotonic=monotonic), monotonic=monotonic)
     archive = Archive(
-        store, pool=pool, embedders=embedder_factory(settings), fusion=settings.fusion, monotonic=monotonic
+        store,
+        pool=pool,
+        embedders=embedder_factory(settings),
+        fusion=settings.fusion,
+        monotonic=monotonic,
+        on_embedding_failure=audit.metrics.embedding_failed,
     )
     return Services(
         identity=identity,
@@ -191,9 +222,10 @@ def _build_services(
         access=_build_access(settings, identity, workspace, archive=archive, monotonic=monotonic),
         names=NameSource(workspace),
         archive=archive,
-        watch=_build_watch(settings, identity, store=store, archive=archive, audit=audit),
+        watch=_build_watch(settings, identity, store=store, archive=archive, audit=audit, run_id=run_id),
         guard=Guard(audit=audit),
         audit=audit,
+        run_id=run_id,
         store=small_store,
         once=Once(small_store),
         workspace_ids=settings.workspace_ids_of,
@@ -242,6 +274,19 @@ def _open_audit(settings: Settings, *, clock: Callable[[], float]) -> AuditFile 
     )
 
 
+def _open_alerts(settings: Settings, *, monotonic: Callable[[], float]) -> SegmentAlerts | None:
+    if settings.alert_minutes == 0:
+        return None
+    limits = AlertLimits(
+        window_seconds=settings.alert_minutes * 60,
+        searches=settings.alert_searches,
+        no_hit=settings.alert_no_hit,
+        degraded=settings.alert_degraded,
+        p95_ms=settings.alert_p95_ms,
+    )
+    return SegmentAlerts(limits, monotonic=monotonic)
+
+
 def _open_store(settings: Settings, *, clock: Callable[[], float], monotonic: Callable[[], float]) -> Store | None:
     if settings.store is None:
         return None
@@ -255,20 +300,25 @@ def _open_store(settings: Settings, *, clock: Callable[[], float], monotonic: Ca
 
 
 def _build_watch(
-    settings: Settings, identity: Identity, *, store: ArtifactStore, archive: Archive, audit: AuditFile | None
+    settings: Settings,
+    identity: Identity,
+    *,
+    store: ArtifactStore,
+    archive: Archive,
+    audit: Journal,
+    run_id: str,
 ) -> ArtifactWatch:
     def on_swap(info: ArtifactInfo) -> None:
         _log.info("archive_swapped", artifact_id=info.artifact_id, documents=info.document_count)
         if notice := team_notice(info, identity, settings.workspace_ids_of(identity.team_id)):
             _log.error("archive_of_another_team", notice=notice)
         asyncio.get_running_loop().run_in_executor(None, archive.warm, info)
-        if audit is not None:
-            audit.write(AuditEntry(event=AuditEvent.SWAP, artifact_id=info.artifact_id))
+        audit.metrics.serve_archive(info.artifact_id, documents=info.document_count, vectors=info.vector_count)
+        audit.write(AuditEntry(event=AuditEvent.SWAP, request_id=run_id, artifact_id=info.artifact_id))
 
     def on_problem(problem: str) -> None:
         _log.error("archive_not_usable", problem=problem)
-        if audit is not None:
-            audit.write(AuditEntry(event=AuditEvent.ERROR, reason="archive_not_usable"))
+        audit.write(AuditEntry(event=AuditEvent.ERROR, request_id=run_id, reason="archive_not_usable"))
 
     return ArtifactWatch(
         _watched(settings, store),

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
+import numpy as np
 import structlog
+from numpy.typing import NDArray
 
 from bot.retrieval_pool import RetrievalPool
 from retrieval import (
@@ -12,6 +14,7 @@ from retrieval import (
     ArtifactMissingError,
     ArtifactStore,
     EmbeddingError,
+    EmbeddingSpec,
     Fusion,
     MessageContext,
     Mode,
@@ -42,6 +45,25 @@ class EmbedderSource(Protocol):
         ...
 
 
+class _CountingEmbedder:
+    """Reports every query's vector that was not to be had; thread-safe."""
+
+    def __init__(self, embedder: QueryEmbedder, on_failure: Callable[[str], None]) -> None:
+        self._embedder = embedder
+        self._on_failure = on_failure
+
+    @property
+    def spec(self) -> EmbeddingSpec:
+        return self._embedder.spec
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        try:
+            return self._embedder.embed_query(text)
+        except EmbeddingError as exc:
+            self._on_failure(type(exc).__name__)
+            raise
+
+
 class Archive:
     """The engine as the bot uses it. Every call takes the asker, for the pool's limit, and a deadline.
 
@@ -54,6 +76,7 @@ class Archive:
         embedders: Gives the embedder that fits an artifact.
         fusion: How hybrid mode joins its lists.
         monotonic: A clock in seconds; deadlines are moments of it.
+        on_embedding_failure: Told an error's name whenever a query has no vector, in any thread.
     """
 
     def __init__(
@@ -64,8 +87,10 @@ class Archive:
         embedders: EmbedderSource,
         fusion: Fusion,
         monotonic: Callable[[], float],
+        on_embedding_failure: Callable[[str], None],
     ) -> None:
         self._store = store
+        self._on_embedding_failure = on_embedding_failure
         self._pool = pool
         self._embedders = embedders
         self._fusion = fusion
@@ -179,8 +204,9 @@ class Archive:
     def _embedder_for(self, info: ArtifactInfo) -> QueryEmbedder | None:
         """Return the artifact's embedder, None where its model cannot be had here: keywords still answer."""
         try:
-            return self._embedders.for_artifact(info)
+            return _CountingEmbedder(self._embedders.for_artifact(info), self._on_embedding_failure)
         except EmbeddingError as exc:
+            self._on_embedding_failure(type(exc).__name__)
             if info.artifact_id != self._without_embedder:
                 self._without_embedder = info.artifact_id
                 _log.warning("embedder_missing", artifact_id=info.artifact_id, reason=type(exc).__name__)

@@ -31,11 +31,18 @@ async def admit(services: Services, asked: Asked) -> Asking:
     return Asking(person=person, sight=sight, deadline=deadline)
 
 
-def signer_for(services: Services, asked: Asked) -> Signer:
-    """Return what signs the buttons of an answer to this person, from now on."""
+def signer_for(services: Services, asked: Asked, *, search_id: str | None = None) -> Signer:
+    """Return what signs the buttons of an answer to this person, from now on.
+
+    Args:
+        services: The bot's parts.
+        asked: Who asks.
+        search_id: The request id of the command that this answers, or whose answer was pressed in.
+    """
     return Signer(
         secret=services.state_key,
         user_id=asked.user_id,
         team_id=asked.team_id,
+        search_id=search_id,
         expires_s=int(services.clock()) + STATE_SECONDS,
     )

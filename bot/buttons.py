@@ -13,6 +13,7 @@ from bot.action_state import (
     PageState,
     RecentState,
     ShareState,
+    State,
     StateTooLargeError,
     ThreadState,
     VoteState,
@@ -72,6 +73,7 @@ class _Owner(TypedDict):
     user_id: str
     team_id: str
     expires_s: int
+    search_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +85,14 @@ class Signer:
         user_id: Who may press.
         team_id: Their workspace.
         expires_s: Unix seconds from which the buttons no longer work.
+        search_id: The request id of the command that is answered; left out of a button that would not hold it.
     """
 
     secret: bytes
     user_id: str
     team_id: str
     expires_s: int
+    search_id: str | None = None
 
     def page(self, page: PageReference) -> str:
         """Return the value that shows that page.
@@ -96,8 +100,8 @@ class Signer:
         Raises:
             StateTooLargeError: The search is too long for a button.
         """
-        state = PageState(user_id=self.user_id, team_id=self.team_id, expires_s=self.expires_s, page=page)
-        return encode_state(state, self.secret)
+        state = PageState(**self._owner, page=page)
+        return self._encode(state)
 
     def thread(
         self,
@@ -119,9 +123,7 @@ class Signer:
             StateTooLargeError: Too long even without the way back.
         """
         state = ThreadState(
-            user_id=self.user_id,
-            team_id=self.team_id,
-            expires_s=self.expires_s,
+            **self._owner,
             thread_id=thread_id,
             document_id=document_id,
             offset=offset,
@@ -136,9 +138,7 @@ class Signer:
             StateTooLargeError: Too long even without the way back.
         """
         state = ContextState(
-            user_id=self.user_id,
-            team_id=self.team_id,
-            expires_s=self.expires_s,
+            **self._owner,
             document_id=document_id,
             back=back,
         )
@@ -185,7 +185,7 @@ class Signer:
         said: dict[Verdict | None, Literal["good", "not_relevant"]]
         said = {Verdict.GOOD: "good", Verdict.NOT_RELEVANT: "not_relevant"}
         state = VoteState(**self._owner, document_id=document_id, verdict=said.get(verdict), judged=judged, back=back)
-        return encode_state(state, self.secret)
+        return self._encode(state)
 
     def share(
         self,
@@ -208,25 +208,36 @@ class Signer:
 
     def new_search(self, command: str | None = None) -> str:
         """Return the value that starts a new search, from `command` where that fits."""
-        state = NewSearchState(user_id=self.user_id, team_id=self.team_id, expires_s=self.expires_s, command=command)
+        state = NewSearchState(**self._owner, command=command)
+        try:
+            return self._encode(state)
+        except StateTooLargeError:
+            return self._encode(state.model_copy(update={"command": None}))
+
+    @property
+    def _owner(self) -> _Owner:
+        return {
+            "user_id": self.user_id,
+            "team_id": self.team_id,
+            "expires_s": self.expires_s,
+            "search_id": self.search_id,
+        }
+
+    def _encode(self, state: State) -> str:
         try:
             return encode_state(state, self.secret)
         except StateTooLargeError:
-            return encode_state(state.model_copy(update={"command": None}), self.secret)
-
-    @property
-    def _owner(self) -> "_Owner":
-        return {"user_id": self.user_id, "team_id": self.team_id, "expires_s": self.expires_s}
+            return encode_state(state.model_copy(update={"search_id": None}), self.secret)
 
     def _shortest(self, state: HitStateT) -> str:
         """Return the value of the fullest state that fits."""
         without_vote = {"judged": None, "is_cut": state.judged is not None}
         for cut in ({}, without_vote):
             try:
-                return encode_state(state.model_copy(update=cut), self.secret)
+                return self._encode(state.model_copy(update=cut))
             except StateTooLargeError:
                 continue
-        return encode_state(state.model_copy(update=without_vote | {"back": None}), self.secret)
+        return self._encode(state.model_copy(update=without_vote | {"back": None}))
 
     def recent(self, command: str) -> str:
         """Return the value that makes that search again.
@@ -234,16 +245,16 @@ class Signer:
         Raises:
             StateTooLargeError: The search is too long for a button.
         """
-        state = RecentState(user_id=self.user_id, team_id=self.team_id, expires_s=self.expires_s, command=command)
-        return encode_state(state, self.secret)
+        state = RecentState(**self._owner, command=command)
+        return self._encode(state)
 
     def clear_recents(self) -> str:
         """Return the value that erases the owner's recent searches."""
-        state = ClearRecentsState(user_id=self.user_id, team_id=self.team_id, expires_s=self.expires_s)
-        return encode_state(state, self.secret)
+        state = ClearRecentsState(**self._owner)
+        return self._encode(state)
 
     def _with_or_without_back(self, state: ThreadState | ContextState) -> str:
         try:
-            return encode_state(state, self.secret)
+            return self._encode(state)
         except StateTooLargeError:
-            return encode_state(state.model_copy(update={"back": None}), self.secret)
+            return self._encode(state.model_copy(update={"back": None}))

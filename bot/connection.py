@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
 import structlog
@@ -15,6 +16,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from bot.envelopes import SeenEnvelopes
+from bot.metrics import Metrics
 from bot.store import Store
 from bot.web_api import error_code
 
@@ -35,11 +37,15 @@ class ConnectionRefusedBySlackError(Exception):
 class _Handler(AsyncSocketModeHandler):
     """Acks an envelope that came before without handing it to the app again."""
 
-    def __init__(self, app: AsyncApp, *, app_token: str, seen: SeenEnvelopes, store: Store | None) -> None:
+    def __init__(
+        self, app: AsyncApp, *, app_token: str, seen: SeenEnvelopes, store: Store | None, metrics: Metrics
+    ) -> None:
         super().__init__(app, app_token, logger=logging.getLogger("slack_sdk"), ping_interval=PING_SECONDS)
         self._seen = seen
         self._store = store
+        self._metrics = metrics
         self.pending = 0
+        self.client.message_listeners.append(self._count_greeting)
 
     async def connect(self) -> None:
         """Connect; the client tries again until it is connected or closed."""
@@ -51,10 +57,16 @@ class _Handler(AsyncSocketModeHandler):
 
     async def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
         self.pending += 1
+        began = time.perf_counter()
         try:
             await self._take(client, req)
         finally:
             self.pending -= 1
+            self._metrics.acked(req.type, time.perf_counter() - began)
+
+    async def _count_greeting(self, _client: object, message: dict[str, Any], _raw: str | None) -> None:
+        if message.get("type") == "hello":
+            self._metrics.connected()
 
     async def _take(self, client: SocketModeClient, req: SocketModeRequest) -> None:
         event_id = req.payload.get("event_id") if req.type == "events_api" else None
@@ -74,6 +86,7 @@ class SocketConnection:
         app_token: The app-level token.
         seen: Which envelopes came to this process before.
         store: Which of them came to another one; None where nobody else is asked.
+        metrics: Counts acks and connections.
         monotonic: A clock in seconds.
         sleep: Waits that many seconds.
     """
@@ -85,6 +98,7 @@ class SocketConnection:
         app_token: str,
         seen: SeenEnvelopes,
         store: Store | None,
+        metrics: Metrics,
         monotonic: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -92,7 +106,9 @@ class SocketConnection:
         self._app_token = app_token
         self._seen = seen
         self._store = store
+        self._metrics = metrics
         self._monotonic = monotonic
+        self._down_since: float | None = None
         self._sleep = sleep
         self._handler: _Handler | None = None
         self._watch: asyncio.Task[None] | None = None
@@ -134,17 +150,24 @@ class SocketConnection:
             await self._sleep(0.01)
         await _close(handler)
 
+    @property
+    def down_seconds(self) -> float:
+        """For how long there has been no connection; 0 while there is one."""
+        return 0.0 if self._down_since is None else self._monotonic() - self._down_since
+
     async def _keep_connected(self) -> None:
-        down_since: float | None = None
+        tried_at: float | None = None
         while True:
             await self._sleep(CHECK_SECONDS)
             if await self.is_connected():
-                down_since = None
+                self._down_since = tried_at = None
                 continue
-            down_since = down_since if down_since is not None else self._monotonic()
-            if self._monotonic() - down_since >= PATIENCE_SECONDS:
+            now = self._monotonic()
+            self._down_since = now if self._down_since is None else self._down_since
+            tried_at = now if tried_at is None else tried_at
+            if now - tried_at >= PATIENCE_SECONDS:
                 await self._rebuild()
-                down_since = None
+                tried_at = None
 
     async def _rebuild(self) -> None:
         """Put a new client in the place of one that does not recover: a closed client is never used again."""
@@ -163,7 +186,7 @@ class SocketConnection:
             await _close(old)
 
     def _make_handler(self) -> _Handler:
-        return _Handler(self._app, app_token=self._app_token, seen=self._seen, store=self._store)
+        return _Handler(self._app, app_token=self._app_token, seen=self._seen, store=self._store, metrics=self._metrics)
 
 
 async def _close(handler: _Handler) -> None:

@@ -37,7 +37,7 @@ async def answer_thread(services: Services, request: Request, state: ThreadState
     view = ThreadView(
         thread=thread,
         marked_id=state.document_id,
-        signer=signer_for(services, request.asked),
+        signer=signer_for(services, request.asked, search_id=request.search_id),
         back=state.back,
         workspace_url=services.identity.url,
     )
@@ -50,7 +50,7 @@ async def view_thread(services: Services, request: Request, state: ThreadState) 
     with telling_unconfirmed(asking.sight):
         thread = await _find_thread(services, asking, state)
     keep_expansion(services, request, AuditEvent.EXPAND, thread.messages)
-    signer = signer_for(services, request.asked)
+    signer = signer_for(services, request.asked, search_id=request.search_id)
     return await asyncio.to_thread(
         thread_view,
         thread=thread,
@@ -92,7 +92,7 @@ async def answer_context(services: Services, request: Request, state: ContextSta
     keep_expansion(services, request, AuditEvent.CONTEXT, _documents(context))
     view = ContextView(
         context=context,
-        signer=signer_for(services, request.asked),
+        signer=signer_for(services, request.asked, search_id=request.search_id),
         back=state.back,
         workspace_url=services.identity.url,
     )
@@ -149,6 +149,6 @@ async def view_message(services: Services, request: Request, *, channel_id: str,
         thread=thread,
         context=context,
         marked_id=document_id,
-        signer=signer_for(services, request.asked),
+        signer=signer_for(services, request.asked, search_id=request.search_id),
         workspace_url=services.identity.url,
     )

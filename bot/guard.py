@@ -2,14 +2,15 @@
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import structlog
 
 from bot import texts
 from bot.action_state import StateError
-from bot.audit import AuditEntry, AuditEvent, AuditFile
+from bot.audit import AuditEntry, AuditEvent, EntryWriter
 from bot.deny_list import DenyListError
 from bot.payloads import Asked, Body
 from bot.reply import Reply
@@ -17,6 +18,7 @@ from bot.retrieval_pool import PoolClosedError, PoolFullError, UserBusyError
 from bot.visibility import Refusal, RefusedError, UnconfirmedError
 from bot.web_api import SlackUnavailableError
 from retrieval.errors import ArtifactError, RequestError
+from retrieval.timings import Stopwatch
 
 _log = structlog.get_logger(__name__)
 
@@ -69,7 +71,7 @@ class Guard:
         audit: Where refusals and errors are kept; None to keep none.
     """
 
-    def __init__(self, *, audit: AuditFile | None) -> None:
+    def __init__(self, *, audit: EntryWriter | None) -> None:
         self._audit = audit
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -128,16 +130,9 @@ class Guard:
         if self._audit is None:
             return
         is_refusal = isinstance(error, RefusedError)
-        self._audit.write(
-            AuditEntry(
-                event=AuditEvent.REFUSED if is_refusal else AuditEvent.ERROR,
-                request_id=request.request_id,
-                user_id=request.asked.user_id,
-                team_id=request.asked.team_id,
-                channel_id=request.asked.channel_id,
-                reason=error.refusal.value if isinstance(error, RefusedError) else type(error).__name__,
-            )
-        )
+        entry = request.entry(AuditEvent.REFUSED if is_refusal else AuditEvent.ERROR)
+        reason = error.refusal.value if isinstance(error, RefusedError) else type(error).__name__
+        self._audit.write(replace(entry, reason=reason))
 
     async def _tell(self, request: "Request", sentence: str) -> None:
         try:
@@ -154,12 +149,48 @@ class Request:
         body: The payload.
         reply: Where answers go.
         request_id: Joins its lines in the log and the audit file; 12 hex digits.
+        search_id: The `request_id` of the command whose answer was pressed in; its own for a command.
+        stopwatch: Times the stages of the answer, from the ack on.
     """
 
-    __slots__ = ("asked", "body", "reply", "request_id")
+    __slots__ = ("asked", "body", "reply", "request_id", "search_id", "stopwatch")
 
     def __init__(self, *, asked: Asked, body: Body, reply: Reply) -> None:
         self.asked = asked
         self.body = body
         self.reply = reply
         self.request_id = uuid.uuid4().hex[:12]
+        self.search_id = self.request_id
+        self.stopwatch = Stopwatch()
+
+    def belong_to(self, search_id: str | None) -> None:
+        """Take it that this is a press in the answer to that command; None where the button does not say."""
+        if search_id is not None:
+            self.search_id = search_id
+            structlog.contextvars.bind_contextvars(search_id=search_id)
+
+    def entry(self, event: AuditEvent) -> AuditEntry:
+        """Return an entry for the audit file with who and where, and how long it took so far."""
+        return AuditEntry(
+            event=event,
+            request_id=self.request_id,
+            search_id=self.search_id,
+            user_id=self.asked.user_id,
+            team_id=self.asked.team_id,
+            channel_id=self.asked.channel_id,
+            timings_ms=self.stopwatch.milliseconds(),
+        )
+
+    def timings_with(self, engine: Mapping[str, float]) -> dict[str, float]:
+        """Return the milliseconds by stage so far, with the engine's stages in the place of `search`.
+
+        Args:
+            engine: The engine's own stages with their `total`; what the search took beyond it is `waiting`.
+        """
+        own = self.stopwatch.milliseconds()
+        total = own.pop("total")
+        own["waiting"] = max(0.0, own.pop("search", 0.0) - engine.get("total", 0.0))
+        for stage, spent in engine.items():
+            if stage != "total":
+                own[stage] = own.get(stage, 0.0) + spent
+        return {**{stage: round(spent, 3) for stage, spent in own.items()}, "total": total}

@@ -1,6 +1,7 @@
 """More and votes: one hit, looked up anew and redrawn, and what its reader says of it."""
 
 import asyncio
+from dataclasses import replace
 
 import structlog
 
@@ -8,7 +9,7 @@ from bot import texts
 from bot.action_state import Judged, MoreState, ShareState, VoteState
 from bot.activity import keep_expansion
 from bot.asking import Asking, admit, signer_for
-from bot.audit import AuditEntry, AuditEvent
+from bot.audit import AuditEvent
 from bot.elements import RenderedMessage
 from bot.guard import Request
 from bot.more_blocks import MoreView, render_more
@@ -73,7 +74,7 @@ async def redraw_hit(
     judged = state.judged if services.keeps_votes else None
     view = MoreView(
         document=document,
-        signer=signer_for(services, request.asked),
+        signer=signer_for(services, request.asked, search_id=request.search_id),
         workspace_name=services.identity.team_name or document.workspace_name or "",
         back=state.back,
         judged=judged,
@@ -134,15 +135,9 @@ def _vote(services: Services, request: Request, state: VoteState, judged: Judged
 def _keep(services: Services, request: Request, state: VoteState, said: str, *, is_kept: bool) -> None:
     """Keep that there was a vote: what was said, never about which words."""
     _log.info("voted", user_id=request.asked.user_id, said=said, is_kept=is_kept)
-    if services.audit is None:
-        return
     services.audit.write(
-        AuditEntry(
-            event=AuditEvent.VOTE,
-            request_id=request.request_id,
-            user_id=request.asked.user_id,
-            team_id=request.asked.team_id,
-            channel_id=request.asked.channel_id,
+        replace(
+            request.entry(AuditEvent.VOTE),
             document_ids=(state.document_id,),
             artifact_id=state.judged.artifact_id if state.judged is not None else None,
             reason=said if is_kept else f"{said}, not kept",

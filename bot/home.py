@@ -163,12 +163,10 @@ async def _recents(services: Services, asked: Asked) -> RecentsView:
 
 def _health(services: Services, status: StatusView) -> Health:
     watch, now, now_s = services.watch, services.monotonic(), services.clock()
-    dropped = services.audit.dropped if services.audit is not None else 0
     lines = [
         *((watch.state.problem,) if watch.state.problem is not None else ()),
         *status.notices,
         _store_line(services),
-        *((texts.audit_losses(dropped),) if dropped else ()),
     ]
     served = [
         ServedArchive(

@@ -1,6 +1,7 @@
 """A bounded thread pool for the engine's synchronous calls, with a queue limit and a limit a user."""
 
 import asyncio
+import contextvars
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -40,6 +41,7 @@ class RetrievalPool:
 
     def __init__(self, *, workers: int, queue_limit: int, user_limit: int) -> None:
         self._executor = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="retrieval")
+        self._workers = workers
         self._capacity = workers + queue_limit
         self._user_limit = user_limit
         self._taken: Counter[str] = Counter()
@@ -51,6 +53,11 @@ class RetrievalPool:
         """How many pieces of work run or wait."""
         with self._lock:
             return self._taken.total()
+
+    @property
+    def waiting(self) -> int:
+        """How many pieces of work wait for a thread."""
+        return max(0, self.load - self._workers)
 
     async def run(self, user: str, work: Callable[[], T], *, timeout_seconds: float) -> T:
         """Run `work` in a thread and return what it returns, or raise what it raises.
@@ -79,7 +86,8 @@ class RetrievalPool:
             if self._taken.total() >= self._capacity:
                 raise PoolFullError("Too many searches are waiting.")
             self._taken[user] += 1
-            future = self._executor.submit(work)
+            # The thread's log lines carry the request's id too.
+            future = self._executor.submit(contextvars.copy_context().run, work)
         future.add_done_callback(lambda _: self._give_back(user))
         return future
 

@@ -7,9 +7,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.archive import Archive
 from bot.artifact_watch import ArtifactWatch
-from bot.audit import AuditFile
 from bot.directory import NameSource
 from bot.guard import Guard
+from bot.journal import Journal
 from bot.live_workspace import LiveWorkspace
 from bot.once import Once
 from bot.store import Store
@@ -39,8 +39,10 @@ class Services:
 
     Attributes:
         client: Slack's Web API with the bot's token.
+        audit: Keeps and counts what happens.
         store: Votes and recent searches; None where nothing is kept.
         once: What must not be done twice.
+        run_id: Stands where a request's id would, for what nobody asked for: start, swaps, stop.
         state_key: Signs the buttons.
         admins: User ids that also see sizes in `status`.
         answer_seconds: Time budget of one answer.
@@ -56,7 +58,8 @@ class Services:
     archive: Archive
     watch: ArtifactWatch
     guard: Guard
-    audit: AuditFile | None
+    audit: Journal
+    run_id: str
     store: Store | None
     once: Once
     workspace_ids: Callable[[str], tuple[str, ...]]

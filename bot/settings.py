@@ -165,7 +165,9 @@ class Settings(EngineSettings):
         description="Slack's Web API, or a stand-in for it.",
     )
     admins: Annotated[frozenset[str], NoDecode, BeforeValidator(_split_ids)] = Field(
-        frozenset(), description="User ids, separated by commas, who also see sizes in `status`."
+        frozenset(),
+        description="User ids, separated by commas, who also see sizes in `status`, and how the bot is doing on the Home "
+        "tab.",
     )
     teams: Annotated[Mapping[str, str], NoDecode, BeforeValidator(_split_pairs)] = Field(
         default_factory=dict,
@@ -210,6 +212,25 @@ class Settings(EngineSettings):
     audit_days: Annotated[int, Field(ge=1, le=3650)] = Field(90, description="Days that audit entries are kept.")
     audit_file_mb: Annotated[int, Field(ge=1, le=1024)] = Field(
         20, description="Size at which the audit file is rotated, MB."
+    )
+    metrics_port: Annotated[int, Field(ge=0, le=65_535)] | None = Field(
+        None,
+        description="Port of 127.0.0.1 for `/metrics` (Prometheus), `/healthz` and `/readyz`; 0 for any. Unset: none.",
+    )
+    alert_minutes: Annotated[int, Field(ge=0, le=1440)] = Field(
+        60, description="How far back searches count for alerts, minutes; 0 for no alerts."
+    )
+    alert_searches: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        30, description="Searches in that time below which a route, workspace or language gives no alert."
+    )
+    alert_no_hit: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.5, description="Share of searches without a result above which an alert begins."
+    )
+    alert_degraded: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.2, description="Share of answers by keywords alone, for want of the query's vector, above which one begins."
+    )
+    alert_p95_ms: Annotated[int, Field(ge=1)] = Field(
+        3000, description="Time of 95 of 100 searches above which one begins, ms."
     )
     log_level: Annotated[str, Field(pattern="^(DEBUG|INFO|WARNING|ERROR)$")] = Field(
         "INFO", description="`DEBUG`, `INFO`, `WARNING` or `ERROR`."

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import secrets
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -10,7 +11,7 @@ import structlog
 from bot import texts
 from bot.action_state import ShareState
 from bot.asking import Asking, admit, signer_for
-from bot.audit import AuditEntry, AuditEvent
+from bot.audit import AuditEvent
 from bot.elements import RenderedMessage
 from bot.guard import Request
 from bot.hits import find_hit, redraw_hit
@@ -96,7 +97,7 @@ async def _ask(
         channel_id=request.asked.channel_id or "",
         channel_name=channel_name,
         nonce=secrets.token_hex(6),
-        signer=signer_for(services, request.asked),
+        signer=signer_for(services, request.asked, search_id=request.search_id),
         back=state.back,
         judged=state.judged,
     )
@@ -125,16 +126,10 @@ def _keep(
     services: Services, request: Request, state: ShareState, event: AuditEvent, *, reason: str | None = None
 ) -> None:
     _log.info("share", kind=event.value, user_id=request.asked.user_id, reason=reason)
-    if services.audit is None:
-        return
     serving = services.watch.state.info
     services.audit.write(
-        AuditEntry(
-            event=event,
-            request_id=request.request_id,
-            user_id=request.asked.user_id,
-            team_id=request.asked.team_id,
-            channel_id=request.asked.channel_id,
+        replace(
+            request.entry(event),
             document_ids=(state.document_id,),
             artifact_id=serving.artifact_id if serving is not None else None,
             reason=reason,

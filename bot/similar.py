@@ -40,7 +40,8 @@ async def answer_similar(
         NotFoundError: The archive does not hold the document, or not for this asker: the same words for both.
         RefusedError, SlackUnavailableError, PoolError, TimeoutError, RetrievalError: See `bot.guard`.
     """
-    asking = await admit(services, request.asked)
+    with request.stopwatch.stage("access"):
+        asking = await admit(services, request.asked)
     return await _answer(services, request, asking, reference, notices=notices)
 
 
@@ -59,7 +60,8 @@ async def answer_similar_message(
     Raises:
         RefusedError, SlackUnavailableError, PoolError, TimeoutError, RetrievalError: See `bot.guard`.
     """
-    asking = await admit(services, request.asked)
+    with request.stopwatch.stage("access"):
+        asking = await admit(services, request.asked)
     try:
         document_id = await services.archive.find_message(
             services.workspace_ids(asking.person.team_id),
@@ -95,25 +97,27 @@ async def _answer(
         folds_threads=True,
     )
     try:
-        with telling_unconfirmed(asking.sight):
+        with telling_unconfirmed(asking.sight), request.stopwatch.stage("search"):
             page, restarts = await find_page(services, asking, search)
     except EmbeddingError:
         return render_sentence(texts.SIMILAR_NO_MEANING if reference.similar_to else texts.SIMILAR_NOT_NOW)
     except QueryTextError:
         return render_sentence(texts.SIMILAR_WITHOUT_TEXT)
     here = reference if page.offset else reference.first_page()
-    keep_similar(services, request, page)
     view = ResultsView(
         page=page,
         here=here,
         understood=_understood(page, reference),
         now_us=int(services.clock() * 1_000_000),
-        signer=signer_for(services, request.asked),
+        signer=signer_for(services, request.asked, search_id=request.search_id),
         cursor_at=cursor_maker(services, asking, page),
         workspace_url=services.identity.url,
         notices=(*notices, *restarts),
     )
-    return await asyncio.to_thread(render_results, view)
+    with request.stopwatch.stage("rendering"):
+        message = await asyncio.to_thread(render_results, view)
+    keep_similar(services, request, page)
+    return message
 
 
 def _beginning(text: str) -> str:

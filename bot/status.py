@@ -20,8 +20,10 @@ async def status_view(services: Services, *, user_id: str) -> StatusView:
         size = await asyncio.to_thread(_size_of, info)
     modes = await asyncio.to_thread(services.archive.modes_now, info) if info is not None else ()
     notices: tuple[str, ...] = (texts.NEW_ARCHIVE_REFUSED,) if state.problem is not None and info is not None else ()
-    if info is not None and user_id in services.admins:
-        notices += await asyncio.to_thread(_indexer_notices, info, services.clock())
+    if user_id in services.admins:
+        notices += _loss_notices(services)
+        if info is not None:
+            notices += await asyncio.to_thread(_indexer_notices, info, services.clock())
     return StatusView(
         built_at_us=info.built_at_us if info is not None else None,
         now_us=int(services.clock() * 1_000_000),
@@ -39,6 +41,13 @@ def _indexer_notices(info: ArtifactInfo, now_s: float) -> tuple[str, ...]:
         return ()
     problem = status_problem(status, running=indexer_runs(folder), now=datetime.fromtimestamp(now_s, UTC))
     return (problem,) if problem is not None else ()
+
+
+def _loss_notices(services: Services) -> tuple[str, ...]:
+    """Return what the logs lost, and which alerts hold."""
+    dropped, alerts = services.audit.dropped, services.audit.alerts
+    losses = (texts.audit_losses(dropped, is_failing=services.audit.problem is not None),) if dropped else ()
+    return losses + tuple(texts.alert_holds(alert) for alert in (alerts.active if alerts is not None else ()))
 
 
 def _size_of(info: ArtifactInfo) -> ArchiveSize:

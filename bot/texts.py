@@ -413,9 +413,15 @@ def search_for(command: str) -> str:
     return f"Search for {command}"
 
 
-def audit_losses(count: int) -> str:
-    """Return how many entries of the audit file are lost, for admins."""
-    return f"{count:,} {'entry' if count == 1 else 'entries'} of the audit file could not be written."
+def audit_losses(count: int, *, is_failing: bool) -> str:
+    """Return how many entries of the audit file are lost, and whether more are being lost now, for admins."""
+    lost = f"{count:,} {'entry' if count == 1 else 'entries'} of the audit file could not be written."
+    return f"{lost} More are being lost now: is the disk full?" if is_failing else lost
+
+
+def alert_holds(alert: str) -> str:
+    """Return that an alert about a part of the searches holds now, for admins."""
+    return f"Alert: {alert}"
 
 
 def served_since(time: str, documents: int) -> str:

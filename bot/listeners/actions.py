@@ -1,6 +1,7 @@
 """Presses of buttons: pages, threads, context, new search; in a message or in a modal."""
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from slack_bolt.app.async_app import AsyncApp
@@ -25,7 +26,7 @@ from bot.action_state import (
 )
 from bot.answers import answer_search
 from bot.asking import signer_for
-from bot.audit import AuditEntry, AuditEvent
+from bot.audit import AuditEvent
 from bot.buttons import (
     CONTEXT_ACTION,
     HIT_ACTIONS,
@@ -74,8 +75,11 @@ async def answer_press(services: Services, request: Request) -> None:
             team_id=request.asked.team_id,
         )
     except StateError as exc:
+        if isinstance(exc, ExpiredStateError):
+            request.belong_to(exc.state.search_id)
         await _answer_unusable(services, request, exc)
         return
+    request.belong_to(state.search_id)
     await _act(services, request, state)
 
 
@@ -137,19 +141,9 @@ async def _answer_unusable(services: Services, request: Request, error: StateErr
         message = await _answer_page(services, request, fresh, notices=(texts.RESTARTED_EXPIRED,))
         await request.reply.show(message)
         return
-    signer = signer_for(services, request.asked)
+    signer = signer_for(services, request.asked, search_id=request.search_id)
     await request.reply.show(render_state_error(error, signer=signer, now_s=int(services.clock())))
 
 
 def _keep_refusal(services: Services, request: Request, error: StateError) -> None:
-    if services.audit is not None:
-        services.audit.write(
-            AuditEntry(
-                event=AuditEvent.REFUSED,
-                request_id=request.request_id,
-                user_id=request.asked.user_id,
-                team_id=request.asked.team_id,
-                channel_id=request.asked.channel_id,
-                reason=type(error).__name__,
-            )
-        )
+    services.audit.write(replace(request.entry(AuditEvent.REFUSED), reason=type(error).__name__))

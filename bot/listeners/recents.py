@@ -38,7 +38,9 @@ def register(app: AsyncApp, services: Services) -> None:
 async def answer_recents(services: Services, request: Request) -> None:
     """Answer `recent`: the asker's own searches."""
     await services.access.admit(request.asked.user_id, request.asked.team_id, deadline=services.deadline())
-    view = await recents_view(services, request.asked, signer=signer_for(services, request.asked))
+    view = await recents_view(
+        services, request.asked, signer=signer_for(services, request.asked, search_id=request.search_id)
+    )
     await request.reply.show(render_recents(view))
 
 
@@ -55,7 +57,7 @@ async def answer_clear(services: Services, request: Request) -> None:
     if not isinstance(state := pressed_state(services, request), ClearRecentsState):
         raise OldStateError(version=state.kind)
     if await clear_recents(services, request):
-        view = RecentsView(recents=(), signer=signer_for(services, request.asked))
+        view = RecentsView(recents=(), signer=signer_for(services, request.asked, search_id=request.search_id))
         await request.reply.show(render_recents(view, were_cleared=True))
     else:
         await request.reply.tell(texts.RECENTS_NOT_CLEARED)
@@ -87,10 +89,12 @@ def pressed_state(services: Services, request: Request) -> State:
         StateError: It cannot be acted on.
     """
     asked = request.asked
-    return decode_state(
+    state = decode_state(
         Press.model_validate(request.body).action.value,
         services.state_key,
         now_s=int(services.clock()),
         user_id=asked.user_id,
         team_id=asked.team_id,
     )
+    request.belong_to(state.search_id)
+    return state
