@@ -269,6 +269,29 @@ class ClearRecentsState(_Owned):
     kind: Literal["x"] = Field(validation_alias="k", serialization_alias="k", default="x")
 
 
+class AdminPage(_Compact):
+    """Which page of the logs.
+
+    Attributes:
+        view: `summary`, `events`, or `served`: the archives that were served.
+        offset: How many entries stand before this page.
+        until_ms: Unix milliseconds of the first page, so that pages stay where they are; 0 for now.
+    """
+
+    view: Literal["summary", "events", "served"] = Field(
+        validation_alias="v", serialization_alias="v", default="summary"
+    )
+    offset: int = Field(validation_alias="o", serialization_alias="o", default=0, ge=0, le=_MAXIMUM_OFFSET)
+    until_ms: int = Field(validation_alias="n", serialization_alias="n", default=0, ge=0)
+
+
+class AdminState(_Owned):
+    """Show a page of the logs: Summary, Last entries, Archives, Newer, Older; who may is asked anew at each press."""
+
+    kind: Literal["l"] = Field(validation_alias="k", serialization_alias="k", default="l")
+    page: AdminPage = Field(validation_alias="p", serialization_alias="p")
+
+
 State = (
     PageState
     | ThreadState
@@ -279,6 +302,7 @@ State = (
     | NewSearchState
     | RecentState
     | ClearRecentsState
+    | AdminState
 )
 _STATES: TypeAdapter[State] = TypeAdapter(Annotated[State, Field(discriminator="kind")])
 

@@ -51,6 +51,7 @@ class AuditEvent(StrEnum):
     START = "start"
     STOP = "stop"
     ALERT = "alert"
+    ADMIN = "admin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

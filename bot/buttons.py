@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypedDict, TypeVar
 
 from bot.action_state import (
+    AdminPage,
+    AdminState,
     ClearRecentsState,
     ContextState,
     Judged,
@@ -47,6 +49,9 @@ HOME_TEXT_ACTION: Final = "home_text"
 HOME_FORM_ACTION: Final = "home_form"
 HOME_RECENT_ACTION: Final = "home_recent_search"
 HOME_CLEAR_ACTION: Final = "home_recents_clear"
+ADMIN_ACTIONS: Final = {"summary": "admin_summary", "events": "admin_events", "served": "admin_served"}
+ADMIN_NEWER_ACTION: Final = "admin_newer"
+ADMIN_OLDER_ACTION: Final = "admin_older"
 OPEN_ACTION: Final = "open_in_slack"
 """A link button: its press is only acked."""
 
@@ -252,6 +257,10 @@ class Signer:
         """Return the value that erases the owner's recent searches."""
         state = ClearRecentsState(**self._owner)
         return self._encode(state)
+
+    def admin(self, page: AdminPage) -> str:
+        """Return the value that shows that page of the logs."""
+        return self._encode(AdminState(**self._owner, page=page))
 
     def _with_or_without_back(self, state: ThreadState | ContextState) -> str:
         try:

@@ -5,6 +5,7 @@ import re
 import sys
 import traceback
 from collections.abc import MutableMapping
+from io import TextIOBase
 from types import TracebackType
 from typing import Any, Final, TextIO, TypeAlias
 
@@ -20,7 +21,7 @@ _CHATTY: Final = ("apscheduler",)
 _FRAMES: Final = 12
 
 
-def configure_logging(*, level: str, stream: TextIO | None = None) -> None:
+def configure_logging(*, level: str, stream: TextIO | TextIOBase | None = None) -> None:
     """Send structlog's and the standard library's records to `stream`, one JSON object a line.
 
     An exception is written as its type and where it was raised: its message may quote what a user typed or

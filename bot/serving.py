@@ -9,12 +9,18 @@ from bot.app import start_bot
 from bot.settings import Settings
 
 
-async def serve(settings: Settings, *, on_ready: Callable[[tuple[str, ...]], None]) -> None:
+async def serve(
+    settings: Settings,
+    *,
+    on_ready: Callable[[tuple[str, ...]], None],
+    log_lines_lost: Callable[[], int] = lambda: 0,
+) -> None:
     """Serve until SIGTERM or SIGINT; then finish what runs, within ten seconds.
 
     Args:
         settings: Checked settings.
         on_ready: Called once the bot is connected, with sentences that its operator should read.
+        log_lines_lost: How many lines of the log could not be written so far.
 
     Raises:
         StartError: The bot cannot start.
@@ -22,7 +28,7 @@ async def serve(settings: Settings, *, on_ready: Callable[[tuple[str, ...]], Non
     """
     stop = asyncio.Event()
     with stopping_signals(stop):
-        bot = await start_bot(settings)
+        bot = await start_bot(settings, log_lines_lost=log_lines_lost)
         try:
             on_ready(bot.notices)
             await stop.wait()

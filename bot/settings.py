@@ -278,36 +278,64 @@ def load_settings(model: type[_SettingsT], *, env_file: Path | None = Path(".env
     Raises:
         SettingsError: A variable is missing, unknown or unusable; the first one is named.
     """
-    _refuse_unknown(env_file)
+    unknown = _unknown_variables(env_file)
+    if unknown:
+        raise unknown[0]
     try:
-        # Type checkers know only the fields as arguments, not pydantic-settings' own.
-        options: dict[str, Any] = {"_env_file": env_file}
-        return model(**options)
+        return _read(model, env_file)
     except ValidationError as exc:
-        first = exc.errors(include_url=False, include_input=False, include_context=False)[0]
-        location = str(first["loc"][0]) if first["loc"] else ""
+        raise _problems_of(exc)[0] from None
+
+
+def settings_problems(
+    model: type[EngineSettings], *, env_file: Path | None = Path(".env")
+) -> tuple[SettingsError, ...]:
+    """Return everything that `load_settings` would stumble over, one after the other; none where all is well."""
+    unknown = _unknown_variables(env_file)
+    if any(one.variable == str(env_file) for one in unknown):
+        return tuple(unknown)
+    try:
+        _read(model, env_file)
+    except ValidationError as exc:
+        return (*unknown, *_problems_of(exc))
+    return tuple(unknown)
+
+
+def _read(model: type[_SettingsT], env_file: Path | None) -> _SettingsT:
+    # Type checkers know only the fields as arguments, not pydantic-settings' own.
+    options: dict[str, Any] = {"_env_file": env_file}
+    return model(**options)
+
+
+def _problems_of(error: ValidationError) -> list[SettingsError]:
+    found: dict[str, SettingsError] = {}
+    for one in error.errors(include_url=False, include_input=False, include_context=False):
+        location = str(one["loc"][0]) if one["loc"] else ""
         variable = location if location.startswith("SLACK_") else f"{PREFIX}{location.upper()}"
-        if first["type"] == "missing":
+        if one["type"] == "missing":
             message = f"{variable} is not set."
         else:
-            reason = first["msg"].removeprefix("Value error, ")
+            reason = one["msg"].removeprefix("Value error, ")
             message = f"{variable} cannot be used: {reason[:1].lower()}{reason[1:]}."
-        raise SettingsError(message, variable=variable) from None
+        found.setdefault(variable, SettingsError(message, variable=variable))
+    return list(found.values())
 
 
-def _refuse_unknown(env_file: Path | None) -> None:
+def _unknown_variables(env_file: Path | None) -> list[SettingsError]:
     known = {variable_of(name) for name in Settings.model_fields}
     written: set[str] = set()
     if env_file is not None and env_file.is_file():
         try:
             written = set(dotenv_values(env_file))
-        except (UnicodeDecodeError, OSError) as exc:
-            raise SettingsError(f"{env_file} cannot be read as text in UTF-8.", variable=str(env_file)) from exc
+        except (UnicodeDecodeError, OSError):
+            return [SettingsError(f"{env_file} cannot be read as text in UTF-8.", variable=str(env_file))]
+    found = []
     for variable in sorted(written | set(os.environ)):
         if variable.upper().startswith(PREFIX) and variable.upper() not in known:
             nearest = difflib.get_close_matches(variable.upper(), known, n=1)
             hint = f" Did you mean {nearest[0]}?" if nearest else ""
-            raise SettingsError(f"{variable} is not a setting.{hint}", variable=variable)
+            found.append(SettingsError(f"{variable} is not a setting.{hint}", variable=variable))
+    return found
 
 
 def settings_table() -> str:

@@ -4,9 +4,9 @@ Constants are whole sentences or labels; functions fill in what differs. All of 
 whoever puts one into marked-up text escapes it there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Literal
 
 from bot.action_state import (
     ExpiredStateError,
@@ -310,6 +310,31 @@ STORE_FAILS: Final = "Votes and recent searches are not kept right now: the stor
 STORE_WORKS: Final = "Votes and recent searches are kept."
 STORE_OFF: Final = "Votes and recent searches are switched off."
 
+# The logs, for admins.
+ADMIN_REFUSED: Final = "That is for those who look after me. To search for the word itself, put it in quotes."
+ADMIN_OFF: Final = (
+    "No audit file is kept here, so there is nothing to show. SLACKQUERY_AUDIT_DIR says where to keep one."
+)
+ADMIN_UNREADABLE: Final = (
+    "I cannot read the audit file right now. On my machine, slackquery doctor says what is wrong with it."
+)
+ADMIN_TITLES: Final = {
+    "summary": "The last 24 hours",
+    "events": "The last entries of the audit file",
+    "served": "Starts, stops and archives served",
+}
+ADMIN_LABELS: Final[Mapping[Literal["summary", "events", "served"], str]] = {
+    "summary": "Summary",
+    "events": "Last entries",
+    "served": "Archives",
+}
+ADMIN_HINT: Final = "Only you see this. On my machine, slackquery logs shows more."
+ADMIN_NEWER: Final = "Newer"
+ADMIN_OLDER: Final = "Older"
+ADMIN_NOTHING: Final = "There is no entry."
+ADMIN_DEGRADED: Final = "keywords only"
+ADMIN_ENDS: Final = "Only the newest 200 are shown here."
+
 # Why somebody is not served; none of them says what exists.
 REFUSED_OTHER_TEAM: Final = "Only members of the workspace that installed me can search its archive."
 REFUSED_BOT: Final = "Apps and bots cannot search the archive."
@@ -417,6 +442,16 @@ def audit_losses(count: int, *, is_failing: bool) -> str:
     """Return how many entries of the audit file are lost, and whether more are being lost now, for admins."""
     lost = f"{count:,} {'entry' if count == 1 else 'entries'} of the audit file could not be written."
     return f"{lost} More are being lost now: is the disk full?" if is_failing else lost
+
+
+def admin_hits(count: int) -> str:
+    """Return how many results an entry tells of, for admins."""
+    return f"{count} {_plural(count, 'hit')}"
+
+
+def admin_milliseconds(spent_ms: float) -> str:
+    """Return how long an answer took, for admins."""
+    return f"{spent_ms:,.0f} ms"
 
 
 def alert_holds(alert: str) -> str:

@@ -8,7 +8,7 @@ opened by `ArtifactStore` (what a folder publishes) or `Artifact` (one file); ev
 from retrieval.artifact import Artifact
 from retrieval.cursor import encode_cursor
 from retrieval.dates import parse_instant
-from retrieval.diagnosis import Finding, diagnose
+from retrieval.diagnosis import Finding, Level, diagnose
 from retrieval.directory import Directory, NamedChannel, NameDirectory, NamedPerson
 from retrieval.embedding import EmbedderFactory, QueryEmbedder
 from retrieval.errors import (
@@ -106,6 +106,7 @@ __all__ = [
     "Finding",
     "Fusion",
     "Hit",
+    "Level",
     "MalformedCursorError",
     "MessageContext",
     "Mode",

@@ -5,6 +5,8 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +15,10 @@ import duckdb
 from retrieval import fts, schema
 from retrieval.analyzer import ANALYZER_VERSION
 from retrieval.artifact import Artifact
+from retrieval.build_status import indexer_runs, read_status, status_problem
 from retrieval.embedding import EmbedderFactory
-from retrieval.errors import RetrievalError
+from retrieval.errors import EmbeddingModelError, RetrievalError
+from retrieval.hold import read_hold
 from retrieval.manifest import read_manifest
 from retrieval.models import ArtifactInfo
 from retrieval.publication import current_path
@@ -24,6 +28,15 @@ from retrieval.verification import verify_lists
 
 EXPECTED_DUCKDB: Final = "1.5.5"
 _MIN_FREE_BYTES: Final = 1_000_000_000
+_FEW_BYTES: Final = 50_000_000
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +45,20 @@ class Finding:
 
     Attributes:
         name: What was looked at.
-        ok: Whether it is as it should be; a limitation that one can live with is ok.
+        level: Whether it is as it should be; a limitation that one can live with, knowingly, is.
         detail: What was found.
         remedy: What to do about it, empty where nothing needs doing.
     """
 
     name: str
-    ok: bool
+    level: Level
     detail: str
     remedy: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is broken."""
+        return self.level is not Level.FAIL
 
 
 def diagnose(
@@ -59,16 +77,18 @@ def diagnose(
     yield _extension()
     if artifacts is None:
         return
-    yield _disk(artifacts)
+    folder = artifacts if artifacts.suffix != ".duckdb" else artifacts.parent
+    yield disk_finding("disk", folder)
     path = current_path(artifacts) if artifacts.is_dir() else artifacts
     if path is None or not path.exists():
         yield Finding(
             name="artifact",
-            ok=False,
+            level=Level.FAIL,
             detail=f"Nothing is published in {artifacts}.",
             remedy=f"slackquery build SOURCE --out {artifacts} --publish",
         )
         return
+    yield from _indexer(folder)
     validity, info = _validity(path)
     yield validity
     if info is None:
@@ -83,7 +103,7 @@ def diagnose(
 def _python() -> Finding:
     return Finding(
         name="python",
-        ok=sys.version_info >= (3, 11),
+        level=Level.OK if sys.version_info >= (3, 11) else Level.FAIL,
         detail=f"Python {platform.python_version()}",
         remedy="" if sys.version_info >= (3, 11) else "Use Python 3.11 or newer.",
     )
@@ -93,7 +113,7 @@ def _duckdb() -> Finding:
     right = duckdb.__version__ == EXPECTED_DUCKDB
     return Finding(
         name="duckdb",
-        ok=right,
+        level=Level.OK if right else Level.FAIL,
         detail=f"duckdb {duckdb.__version__}",
         remedy="" if right else f"pip install duckdb=={EXPECTED_DUCKDB} duckdb-extension-fts=={EXPECTED_DUCKDB}",
     )
@@ -109,23 +129,49 @@ def _extension() -> Finding:
     except (duckdb.Error, RetrievalError, ImportError) as error:
         return Finding(
             name="fts extension",
-            ok=False,
+            level=Level.FAIL,
             detail=str(error).splitlines()[0],
             remedy=f"pip install duckdb-extension-fts=={EXPECTED_DUCKDB}",
         )
-    return Finding(name="fts extension", ok=True, detail=fts.extension_path().parent.name)
+    return Finding(name="fts extension", level=Level.OK, detail=fts.extension_path().parent.name)
 
 
-def _disk(artifacts: Path) -> Finding:
-    place = artifacts if artifacts.exists() else Path.cwd()
+def disk_finding(name: str, folder: Path) -> Finding:
+    """Return how much room there is where a folder is or will be."""
+    place = next((one for one in (folder, *folder.absolute().parents) if one.is_dir()), Path.cwd())
     free = shutil.disk_usage(place).free
-    enough = free >= _MIN_FREE_BYTES
+    level = Level.OK if free >= _MIN_FREE_BYTES else Level.WARN if free >= _FEW_BYTES else Level.FAIL
     return Finding(
-        name="disk",
-        ok=enough,
-        detail=f"{free / 1e9:,.1f} GB free",
-        remedy="" if enough else "Free some space: a build needs room for a second artifact.",
+        name=name,
+        level=level,
+        detail=f"{free / 1e9:,.1f} GB free at {place}",
+        remedy=""
+        if level is Level.OK
+        else "Free some space: a build needs room for a second artifact, logs for lines.",
     )
+
+
+def _indexer(folder: Path) -> Iterator[Finding]:
+    """Yield what the last build came to, and whether a rollback holds; nothing where nobody indexes."""
+    if (hold := read_hold(folder)) is not None:
+        yield Finding(
+            name="hold",
+            level=Level.WARN,
+            detail=hold.reason,
+            remedy=f"slackquery artifacts -a {folder}, then slackquery publish ARTIFACT -a {folder}",
+        )
+    if (status := read_status(folder)) is None:
+        return
+    problem = status_problem(status, running=indexer_runs(folder), now=datetime.now(UTC))
+    if problem is not None:
+        yield Finding(
+            name="indexer",
+            level=Level.WARN,
+            detail=problem,
+            remedy=f"Look at the indexer's log, then slackquery index --once --artifacts {folder} --source SOURCE",
+        )
+    else:
+        yield Finding(name="indexer", level=Level.OK, detail=f"The last build was published at {status.published_at}.")
 
 
 def _validity(path: Path) -> tuple[Finding, ArtifactInfo | None]:
@@ -133,30 +179,35 @@ def _validity(path: Path) -> tuple[Finding, ArtifactInfo | None]:
         info = validate_file(path, manifest=read_manifest(path))
     except RetrievalError as error:
         return Finding(
-            name="artifact", ok=False, detail=str(error), remedy="slackquery rollback, or build and publish again."
+            name="artifact",
+            level=Level.FAIL,
+            detail=str(error),
+            remedy="slackquery rollback, or build and publish again.",
         ), None
     detail = (
         f"{info.artifact_id}: {info.document_count:,} documents, {info.vector_count:,} vectors of {info.dimensions}, "
         f"workspaces {', '.join(info.workspace_ids)}"
     )
-    return Finding(name="artifact", ok=True, detail=detail), info
+    return Finding(name="artifact", level=Level.OK, detail=detail), info
 
 
 def _abilities(info: ArtifactInfo) -> Iterator[Finding]:
     if schema.CHANNELS not in info.capabilities:
         yield Finding(
-            name="privacy", ok=True, detail="No channel table: only channels that Slack itself confirms are searched."
+            name="privacy",
+            level=Level.OK,
+            detail="No channel table: only channels that Slack itself confirms are searched.",
         )
     if not info.indexes_digits:
         yield Finding(
             name="digits",
-            ok=True,
+            level=Level.OK,
             detail="The index holds no digits: identifiers are looked up by their string, before keywords.",
         )
     if info.analyzer not in {None, ANALYZER_VERSION}:
         yield Finding(
             name="analyzer",
-            ok=False,
+            level=Level.FAIL,
             detail=f"Made by analyzer {info.analyzer}; this program's is {ANALYZER_VERSION}.",
             remedy="Build the artifact again.",
         )
@@ -164,25 +215,32 @@ def _abilities(info: ArtifactInfo) -> Iterator[Finding]:
 
 def _embedding(info: ArtifactInfo, embedders: EmbedderFactory) -> Finding:
     if info.vector_count == 0:
-        return Finding(name="embedding", ok=True, detail="The archive has no vectors: keyword search only.")
+        return Finding(name="embedding", level=Level.OK, detail="The archive has no vectors: keyword search only.")
     try:
         embedders.for_artifact(info).embed_query("is the embedding service there")
+    except EmbeddingModelError as error:
+        return Finding(
+            name="embedding",
+            level=Level.FAIL,
+            detail=str(error),
+            remedy="Set SLACKQUERY_EMBEDDING_MODEL to the model that made the archive, or build it anew.",
+        )
     except RetrievalError as error:
         return Finding(
             name="embedding",
-            ok=False,
+            level=Level.FAIL,
             detail=str(error),
             remedy="Start the service, or set SLACKQUERY_EMBEDDING_URL; until then keywords alone answer.",
         )
     model = info.embedding_spec.model if info.embedding_spec is not None else info.generation_id
-    return Finding(name="embedding", ok=True, detail=f"{model} answers.")
+    return Finding(name="embedding", level=Level.OK, detail=f"{model} answers.")
 
 
 def _memory(path: Path, resident_mb: int | None) -> Finding:
     with Artifact(path) as artifact, artifact.cursor() as cursor:
         need = memory_need(cursor, artifact.info, budget_mb=resident_mb)
     slower = "" if need.fits else " DuckDB answers every search instead, with the same results, more slowly."
-    return Finding(name="memory", ok=True, detail=need.sentence + slower)
+    return Finding(name="memory", level=Level.OK, detail=need.sentence + slower)
 
 
 def _verified(path: Path) -> Finding:
@@ -191,14 +249,17 @@ def _verified(path: Path) -> Finding:
             artifact.load()
             outcome = verify_lists(artifact)
     except RetrievalError as error:
-        return Finding(name="verify", ok=False, detail=str(error), remedy="Build the artifact again.")
+        return Finding(name="verify", level=Level.FAIL, detail=str(error), remedy="Build the artifact again.")
     if outcome.differences:
         return Finding(
-            name="verify", ok=False, detail=" ".join(outcome.differences), remedy="Report this: ranked lists differ."
+            name="verify",
+            level=Level.FAIL,
+            detail=" ".join(outcome.differences),
+            remedy="Report this: ranked lists differ.",
         )
     return Finding(
         name="verify",
-        ok=True,
+        level=Level.OK,
         detail=f"{outcome.lexical_queries} keyword and {outcome.semantic_queries} meaning lists equal DuckDB's own. "
         f"{outcome.residency}",
     )

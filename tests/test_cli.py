@@ -347,7 +347,7 @@ def test_doctor_names_the_fault_and_the_remedy(tmp_path: Path) -> None:
     result = run("doctor", "--artifacts", tmp_path)
 
     assert result.exit_code == 1
-    assert "FAULT  artifact" in result.stdout
+    assert "FAIL  artifact" in result.stdout
     assert "slackquery build" in result.stdout
 
 

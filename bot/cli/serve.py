@@ -19,9 +19,11 @@ from bot.app import StartError
 from bot.cli.output import ConsoleProgress, say
 from bot.connection import ConnectionRefusedBySlackError
 from bot.log import configure_logging
+from bot.log_stream import PatientStream
 from bot.serving import serve as serve_until_stopped
 
 _THREAD_SECONDS: Final = 1.0
+_LOG_SECONDS: Final = 0.5
 
 
 @click.command()
@@ -34,16 +36,19 @@ def serve() -> None:
     slackquery serve
     """
     settings = Settings.load()
-    configure_logging(level=settings.log_level, stream=sys.stdout)
+    log = PatientStream(sys.stdout)
+    configure_logging(level=settings.log_level, stream=log)
 
     def on_ready(notices: tuple[str, ...]) -> None:
         for notice in notices:
             say(notice)
 
     try:
-        asyncio.run(serve_until_stopped(settings, on_ready=on_ready))
+        asyncio.run(serve_until_stopped(settings, on_ready=on_ready, log_lines_lost=lambda: log.lost))
     except (StartError, ConnectionRefusedBySlackError) as error:
         raise click.ClickException(str(error)) from error
+    finally:
+        log.finish(timeout_seconds=_LOG_SECONDS)
     _leave()
 
 

@@ -2,7 +2,7 @@
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.listeners import actions, commands, events, forms, home, recents, shortcuts
+from bot.listeners import actions, admin, commands, events, forms, home, recents, shortcuts
 from bot.services import Services
 
 
@@ -14,4 +14,5 @@ def register_listeners(app: AsyncApp, services: Services) -> None:
     forms.register(app, services)
     recents.register(app, services)
     home.register(app, services)
+    admin.register(app, services)
     events.register(app, services)

@@ -6,6 +6,8 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot import texts
+from bot.action_state import AdminPage
+from bot.admin import answer_admin
 from bot.answers import answer_search
 from bot.elements import RenderedMessage
 from bot.guard import Request
@@ -21,6 +23,7 @@ from retrieval import QueryTextError
 HELP: Final = "help"
 STATUS: Final = "status"
 RECENT: Final = "recent"
+ADMIN: Final = "admin"
 
 
 def register(app: AsyncApp, services: Services) -> None:
@@ -43,6 +46,8 @@ async def answer_command(services: Services, request: Request) -> None:
         await request.reply.show(render_help())
     elif word == RECENT:
         await answer_recents(services, request)
+    elif word == ADMIN:
+        await request.reply.show(await answer_admin(services, request, AdminPage()))
     elif word == STATUS:
         await services.access.admit(request.asked.user_id, request.asked.team_id, deadline=services.deadline())
         await request.reply.show(render_status(await status_view(services, user_id=request.asked.user_id)))
