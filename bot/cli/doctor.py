@@ -17,7 +17,7 @@ from bot.diagnosis import machine_findings, names_no_token, settings_findings, w
 from bot.embedders import embedder_factory
 from bot.settings import EngineSettings, Settings, SettingsError, load_settings
 from bot.slack_diagnosis import SlackDiagnosis, SlackIdentity
-from retrieval import Artifact, Finding, Level, RetrievalError, diagnose
+from retrieval import Artifact, EmbedderFactory, Finding, Level, RetrievalError, diagnose
 from retrieval.publication import current_path
 
 _STYLES: Final = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
@@ -76,9 +76,7 @@ class _Examination:
         engine = _usable_engine_settings()
         if engine is None:
             # DuckDB and the like need no settings.
-            for finding in diagnose(
-                self.artifacts, embedders=embedder_factory(EngineSettings.of()), verify=self.verify
-            ):
+            for finding in diagnose(self.artifacts, embedders=EmbedderFactory(), verify=self.verify):
                 self.tell(finding)
         else:
             self._engine(engine)
