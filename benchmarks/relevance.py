@@ -11,7 +11,7 @@ import argparse
 import hashlib
 import json
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +29,8 @@ from retrieval.evaluation import (
     PerQuery,
     gather_trials,
     make_run,
+    mean_interval,
+    mean_measures,
     score_run,
     segments,
 )
@@ -38,6 +40,15 @@ from retrieval.trials import WAYS, Trial
 
 SEED: Final = 20261130
 TABLE_WIDTH: Final = 130
+# Pairs of a light and a dark: a fixed fusion and the one that adapts.
+COLOURS: Final = {
+    "lexical": "#b0b0b0",
+    "semantic": "#707070",
+    "rrf-fixed": "#f3c386",
+    "rrf": "#d9822b",
+    "linear-fixed": "#9fc5c2",
+    "linear": "#1d6f6a",
+}
 
 
 def main() -> None:
@@ -99,23 +110,41 @@ def _draw(
     gathered: Mapping[str, tuple[Judgements, Mapping[str, Trial]]],
     path: Path,
 ) -> None:
-    """Draw nDCG@10 of each way by set, as a picture in the format of the file's ending."""
+    """Draw nDCG@10 of each way by set and kind of query, with 95% intervals, in the format of the file's ending."""
     import matplotlib.pyplot as plt  # noqa: PLC0415 - only the figure needs it, and it is no dependency
     import numpy as np  # noqa: PLC0415
 
-    names = [way.name for way in WAYS]
-    plot, axes = plt.subplots(figsize=(max(6.0, 1.6 * len(figures)), 4.0), layout="constrained")
-    for place, name in enumerate(names):
-        means = [
-            float(np.mean([scored[name][query.qid]["nDCG@10"] for query in gathered[key][0].queries]))
-            for key, scored in figures.items()
-        ]
-        axes.bar(np.arange(len(figures)) + place / (len(names) + 1), means, 1 / (len(names) + 1), label=name)
-    axes.set_xticks(np.arange(len(figures)) + 0.4, list(figures))
-    axes.set_ylabel("nDCG@10")
+    rows = [
+        (f"{key}\n{segment.removeprefix('kind=')} ({len(qids)})", scored, qids)
+        for key, scored in figures.items()
+        for segment, qids in _drawn_segments(gathered[key][0]).items()
+    ]
+    plot, axes = plt.subplots(figsize=(1.5 * len(rows) + 1, 4.5), layout="constrained")
+    for place, way in enumerate(WAYS):
+        means = np.array([mean_measures(scored[way.name], qids)["nDCG@10"] for _, scored, qids in rows])
+        bounds = np.array([mean_interval(scored[way.name], qids) for _, scored, qids in rows])
+        axes.bar(
+            np.arange(len(rows)) + (place + 0.5) / (len(WAYS) + 1),
+            means,
+            1 / (len(WAYS) + 1),
+            yerr=np.abs(bounds.T - means),
+            error_kw={"elinewidth": 0.7, "ecolor": "#444444"},
+            color=COLOURS[way.name],
+            label=way.name,
+        )
+    axes.set_xticks(np.arange(len(rows)) + 0.4, [label for label, _, _ in rows], fontsize=8)
+    axes.set_ylabel("nDCG@10, 95% interval")
     axes.set_ylim(0, 1)
-    axes.legend(ncols=3, frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(ncols=len(WAYS), frameon=False, loc="upper center")
     plot.savefig(path)
+
+
+def _drawn_segments(judgements: Judgements) -> Mapping[str, Sequence[str]]:
+    """Return a set's kinds of query, or all of it where it has one kind."""
+    groups = segments(judgements.queries, judgements.qrels)
+    kinds = {name: qids for name, qids in groups.items() if name.startswith("kind=")}
+    return kinds or {"all": groups["all"]}
 
 
 def _arguments() -> argparse.Namespace:

@@ -1,6 +1,7 @@
 """Reading from memory: every list of `ResidentReader` equals that of `DuckDBReader`, whatever the archive."""
 
 import random
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from retrieval import (
 from retrieval.analyzer import tokenize
 from retrieval.duckdb_reader import DuckDBReader
 from retrieval.errors import ArtifactInvalidError
+from retrieval.models import RankedList
 from retrieval.reader import Reader
 from retrieval.readers import open_reader
 from retrieval.resident import NOT_LOADED, SHORT_OF_MEMORY, texts
@@ -581,3 +583,38 @@ def test_too_low_a_limit_of_duckdb_is_no_failure(tmp_path: Path, monkeypatch: py
         monkeypatch.setattr("retrieval.artifact.load_resident", refuse)
 
         assert artifact.load() == SHORT_OF_MEMORY
+
+
+def test_in_hybrid_the_list_by_meaning_is_made_beside_the_others(
+    archives: Archives, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifact = archives.get(1, "own")
+    threads: list[str] = []
+    semantic = ResidentReader.semantic
+
+    def noted(reader: ResidentReader, vector: NDArray[np.float32], *, limit: int) -> RankedList:
+        threads.append(threading.current_thread().name)
+        return semantic(reader, vector, limit=limit)
+
+    monkeypatch.setattr(ResidentReader, "semantic", noted)
+    request = SearchRequest(text="deploy", mode=Mode.HYBRID)
+    embedder = ToyEmbedder({"deploy": query_vector(1).tolist()})
+    search_slack(artifact, request, visibility=Visibility.everything(), embedder=embedder)
+
+    assert [name.startswith("nearest") for name in threads] == [True]
+
+
+def test_without_a_vector_memory_answers_as_duckdb_does(archives: Archives, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that waits for the vector meets the same error, which is told once."""
+    artifact = archives.get(1, "own")
+    request = SearchRequest(text="deploy", mode=Mode.HYBRID)
+
+    def page() -> ResultPage:
+        found = search_slack(artifact, request, visibility=Visibility.everything(), embedder=ToyEmbedder({}))
+        return replace(found, timings_ms={})
+
+    from_memory = page()
+    monkeypatch.setattr(artifact, "residency", NOT_LOADED)
+
+    assert from_memory.degraded
+    assert from_memory == page()
