@@ -1,9 +1,16 @@
 """Fixtures that several test modules share."""
 
+import logging
 import os
 import socket
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+
+from localslack.driver import Person
+from tests.log_capture import captured_log
+from tests.log_scan import indiscretions, type_heard
 
 _PREFIXES = ("SLACK_", "SLACKQUERY_")
 
@@ -28,3 +35,19 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(self, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def discreet_log(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail a test whose log holds a token, an archived message, or what somebody typed."""
+    type_line = Person.type
+
+    async def heard(self: Person, text: str, **more: Any) -> Any:
+        type_heard(text)
+        return await type_line(self, text, **more)
+
+    monkeypatch.setattr(Person, "type", heard)
+    with captured_log() as log:
+        logging.captureWarnings(capture=False)
+        yield
+    assert indiscretions(log.getvalue()) == []

@@ -1,4 +1,8 @@
-"""The bot's log of one block of a test, without leaving the process's logging changed."""
+"""The bot's log of one block of a test, without leaving the process's logging changed.
+
+What is captured at the levels that an operator sees is also handed on to whoever captures around it, so that the
+capture around a whole test holds all of it.
+"""
 
 import io
 import json
@@ -10,6 +14,8 @@ from typing import Any
 import structlog
 
 from bot.log import configure_logging
+
+_around: list["CapturedLog"] = []
 
 
 class CapturedLog(io.StringIO):
@@ -28,13 +34,23 @@ class CapturedLog(io.StringIO):
 def captured_log(level: str = "INFO") -> Iterator[CapturedLog]:
     """Send the log to the value for the duration of the block."""
     root = logging.getLogger()
-    handlers, old_level = root.handlers[:], root.level
+    handlers, old_level, old_config = root.handlers[:], root.level, structlog.get_config()
+    was_configured = structlog.is_configured()
     stream = CapturedLog()
     configure_logging(level=level, stream=stream)
+    if level != "DEBUG":
+        _around.append(stream)
     try:
         yield stream
     finally:
+        if level != "DEBUG":
+            _around.remove(stream)
+            if _around:
+                _around[-1].write(stream.getvalue())
         root.handlers[:] = handlers
         root.setLevel(old_level)
         logging.captureWarnings(capture=False)
-        structlog.reset_defaults()
+        if was_configured:
+            structlog.configure(**old_config)
+        else:
+            structlog.reset_defaults()
