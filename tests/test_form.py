@@ -15,7 +15,19 @@ from bot.modal_blocks import RESULTS_VIEW
 from localslack.seen import SeenView
 from retrieval import Mode, Sort
 from tests.blockkit_referee import assert_legal_view
-from tests.bot_harness import ADA, BEN, GENERAL, GUS, PAYMENTS, SECRET, Office, build_archive, eventually, running_bot
+from tests.bot_harness import (
+    ADA,
+    BEN,
+    GENERAL,
+    GUS,
+    PAYMENTS,
+    ROBO,
+    SECRET,
+    Office,
+    build_archive,
+    eventually,
+    running_bot,
+)
 
 
 @pytest.fixture(scope="module")
@@ -245,6 +257,38 @@ async def test_a_guest_is_told_of_channels_they_are_not_in_as_of_none(office: Of
         errors.append(dict((await submit(office, form, user=GUS, text="rate", channels=[channel])).errors))
 
     assert errors[0] == errors[1] == {FormBlock.CHANNELS.value: texts.FORM_CHANNEL_UNKNOWN}
+
+
+async def test_who_is_no_person_is_refused_over_the_form(office: Office) -> None:
+    person = office.slack.person(ROBO)
+    form = await open_by_command(office, user=ROBO)
+    await person.fill(form, {FormBlock.TEXT.value: "rate limit"}).submit()
+
+    await person.wait_for_view(lambda seen: seen.plain_text.startswith(texts.REFUSED_BOT))
+
+
+async def test_new_search_opens_the_form_at_once_however_slow_slack_is(office: Office) -> None:
+    """A trigger lives three seconds, so nothing is asked of Slack before."""
+    message = await office.ask("rate limit 429")
+    office.bot.services.workspace.drop_channels()
+    for method in ("conversations.list", "users.info", "users.conversations"):
+        office.slack.faults.order("slow", method=method, seconds=3.5)
+    person = office.slack.person(ADA)
+    await person.click(message, text=texts.NEW_SEARCH)
+
+    await person.wait_for_view(lambda seen: seen.callback_id == SEARCH_FORM, timeout=2)
+
+
+async def test_a_form_of_another_version_comes_back_with_a_sentence(office: Office) -> None:
+    form = await open_by_command(office)
+    view = office.slack.core.views.find(form.id)
+    assert view is not None
+    view.values["form_mode"]["value"]["selected_option"]["value"] = "telepathy"
+    person = office.slack.person(ADA)
+    await person.submit(form)
+    again = await person.wait_for_view(lambda seen: texts.NOTHING_TO_SEARCH in seen.plain_text)
+
+    assert again.callback_id == SEARCH_FORM
 
 
 @pytest.mark.parametrize(
