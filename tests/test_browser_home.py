@@ -133,8 +133,10 @@ async def command(page: Page, text: str) -> None:
 async def test_it_can_be_read_in_the_dark(demo: str, browser: Browser) -> None:
     async with open_page(browser, width=900, dark=True) as page:
         await show(page, demo)
-        await command(page, fresh("why did the deploy fail in:#payments after:2025-03-01"))
+        query = fresh("why did the deploy fail in:#payments after:2025-03-01")
+        await command(page, query)
         home = await open_home(page)
+        await expect(row(home, query)).to_be_visible(timeout=SLOW_MS)
         await expect(home.get_by_role("button", name=texts.SEARCH, exact=True).first).to_be_visible()
         await keep_screenshot(page, "home-dark")
         assert not await home.evaluate("node => node.scrollWidth > node.clientWidth + 1")

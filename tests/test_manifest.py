@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 METHOD_SCOPES = {
     "auth.test": None,
     "apps.connections.open": None,
+    "chat.getPermalink": None,
     "conversations.info": "channels:read",
     "conversations.list": "channels:read",
     "conversations.members": "channels:read",
