@@ -14,6 +14,7 @@ _QUERY_CHARACTERS: Final = 44
 _REASON_CHARACTERS: Final = 52
 _MARGIN: Final = "  "
 _WIDTH: Final = 64
+_SERVED_ROWS: Final = 6
 _COUNTED: Final = (
     (AuditEvent.SEARCH, "searches"),
     (AuditEvent.PAGE, "further pages"),
@@ -163,7 +164,10 @@ def _reason_table(title: str, counts: Mapping[str, int]) -> list[str]:
 
 def _served_table(served: Sequence[ServedArtifact]) -> list[str]:
     rows = [("archive served from (UTC)", "")]
-    rows += [(f"{_minute(one.at)}  {one.event}", one_line(one.artifact_id or "none", maximum=36)) for one in served]
+    rows += [
+        (f"{_minute(one.at)}  {one.event}", one_line(one.artifact_id or "none", maximum=36))
+        for one in served[-_SERVED_ROWS:]
+    ]
     return _table(rows, right=False) if served else []
 
 

@@ -149,6 +149,16 @@ async def home(page: Page) -> Locator | Page:
     return page
 
 
+async def admin(page: Page) -> Locator | Page:
+    """The last day in figures, for admins."""
+    for text in (_QUERY, "why did the deploy fail", "zeppelin mode:lexical", "on call handover mode:semantic"):
+        await _search(page, text)
+    await _type(page, "/slackquery admin")
+    shown = page.locator(".message.ephemeral").last
+    await expect(shown).to_contain_text("The last 24 hours", timeout=10_000)
+    return shown
+
+
 # The two that list searches come first, before the others make theirs.
 SURFACES: Final[dict[str, Surface]] = {
     "recent": recent,
@@ -162,6 +172,7 @@ SURFACES: Final[dict[str, Surface]] = {
     "form": form,
     "modal-results": modal_results,
     "similar": similar,
+    "admin": admin,
 }
 
 
