@@ -113,7 +113,12 @@ def tokenize(text: str) -> list[str]:
     """Return the tokens of *text* in order; within one surface run each token stands once."""
     tokens: list[str] = []
     for match in _RUN.finditer(text):
-        tokens.extend(_run_tokens(match.lastgroup or "", match.group()))
+        surface = match.group()
+        # Most runs are words of a to z, which give themselves; this is most of what a build does.
+        if surface.isalpha() and surface.islower() and surface.isascii() and len(surface) <= MAX_TOKEN_CHARS:
+            tokens.append(surface)
+        else:
+            tokens.extend(_run_tokens(match.lastgroup or "", surface))
     return tokens
 
 

@@ -98,3 +98,14 @@ def test_duckdbs_folding_leaves_tokens_as_they_are(text: str) -> None:
 
     assert rows is not None
     assert rows[0] == tokens
+
+
+@given(st.text(alphabet="aBz9é上_.-'’#:/ \n", max_size=60))
+def test_tokens_are_those_of_the_runs(text: str) -> None:
+    """Plain words take a short way, which gives the same."""
+    assert tokenize(text) == [token for span in token_spans(text) for token in span.tokens]
+
+
+def test_a_plain_word_that_is_too_long_gives_nothing() -> None:
+    assert tokenize("a" * 100) == ["a" * 100]
+    assert tokenize("a" * 101) == []
