@@ -164,16 +164,6 @@ async def test_new_search_under_an_answer_opens_the_form_filled_in(page: Page) -
     await keep_screenshot(page, "form-from-results")
 
 
-async def menu_of(page: Page, text: str) -> Locator:
-    """Open the menu of a message by its text and return the menu."""
-    message = page.locator(".message", has_text=text).first
-    await message.hover()
-    await message.get_by_role("button", name="More message actions").click()
-    menu = page.get_by_role("menu")
-    await expect(menu).to_be_visible()
-    return menu
-
-
 async def test_find_similar_from_the_menu_of_a_message(page: Page) -> None:
     first = page.locator(".message").first
     await first.hover()
@@ -186,6 +176,20 @@ async def test_find_similar_from_the_menu_of_a_message(page: Page) -> None:
     await dialog.get_by_role("button", name="Next").click()
 
     await expect(dialog).to_contain_text("results 6 to 10")
+
+
+async def test_similar_ones_lie_over_the_results_they_were_started_from(page: Page) -> None:
+    dialog = await search(page, "rate limit 429")
+    await dialog.get_by_role("button", name="More, result 1").click()
+    await dialog.get_by_role("button", name=texts.FIND_SIMILAR).click()
+    over = page.get_by_role("dialog", name=texts.SIMILAR_TITLE)
+    await expect(over).to_contain_text("similar to", timeout=SLOW_MS)
+    await keep_screenshot(page, "modal-similar-over-results")
+    await over.get_by_role("button", name="Back", exact=True).click()
+    await expect(dialog.get_by_role("button", name=texts.BACK_TO_RESULTS)).to_be_visible()
+    await dialog.get_by_role("button", name=texts.BACK_TO_RESULTS).click()
+
+    await expect(dialog).to_contain_text("results 1 to 5")
 
 
 async def test_the_message_menu_by_keyboard(page: Page) -> None:
