@@ -29,6 +29,7 @@ MORE_CHARACTERS: Final = 3_000
 """Of the hit's text; a longer one is cut and says so."""
 
 _NAME_CHARACTERS: Final = 200
+_IDENTIFIER_CHARACTERS: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,8 @@ def _rest_of_citation(view: MoreView) -> Block:
     name: Block = {"type": "text", "text": f"{texts.CITED_WORKSPACE} ", "style": {"bold": True}}
     workspace: Block = {"type": "text", "text": f"{_workspace(view)}\n"}
     label: Block = {"type": "text", "text": f"{texts.CITED_DOCUMENT} ", "style": {"bold": True}}
-    identifier: Block = {"type": "text", "text": view.document.document_id, "style": {"code": True}}
+    shown = one_line(view.document.document_id, maximum=_IDENTIFIER_CHARACTERS)
+    identifier: Block = {"type": "text", "text": shown, "style": {"code": True}}
     line: Block = {"type": "rich_text_section", "elements": [name, workspace, label, identifier]}
     return {"type": "rich_text", "elements": [line]}
 

@@ -9,6 +9,7 @@ from bot.action_state import (
     ExpiredStateError,
     ForeignStateError,
     ForgedStateError,
+    Judged,
     OldStateError,
     PageReference,
     PageState,
@@ -17,6 +18,8 @@ from bot.blocks import ResultsView, render_results
 from bot.buttons import Signer
 from bot.elements import Block, RenderedMessage
 from bot.message_blocks import error_view, loading_view, not_found_view, thread_view
+from bot.more_blocks import MoreView, render_more
+from bot.share_blocks import SharedHit, ShareQuestion, render_question, render_shared
 from bot.status_blocks import (
     ArchiveSize,
     StatusView,
@@ -26,6 +29,7 @@ from bot.status_blocks import (
     render_status,
     render_usage,
 )
+from bot.store_records import Verdict
 from bot.texts import sentence_for
 from bot.thread_blocks import ContextView, ThreadView, render_context, render_thread
 from retrieval.errors import UnknownNameError
@@ -189,6 +193,49 @@ def difficult_documents() -> list[Document]:
     ]
 
 
+JUDGED = Judged(
+    query_key="0" * 24,
+    text="rate limit 429",
+    understood="rate limit 429 in #payments",
+    command=HERE.command,
+    mode="hybrid",
+    rank=3,
+    artifact_id="20261130T120000Z-00000000-00000000",
+)
+
+
+def more_view(document: Document, **changes: Any) -> MoreView:
+    """Return what a redrawn hit shows."""
+    values: dict[str, Any] = {
+        "document": document,
+        "signer": make_signer(),
+        "workspace_name": "Acme & <Sons>",
+        "back": HERE,
+        "judged": JUDGED,
+        "workspace_url": WORKSPACE_URL,
+    }
+    return MoreView(**(values | changes))
+
+
+def shared_hit(document: Document) -> SharedHit:
+    """Return what would be posted of a document, by somebody whose name is meant to ping."""
+    link = "https://acme.example.test/archives/C0PAY/p1760000000000100"
+    return SharedHit(document=document, permalink=link, sharer="<!here> @channel *Eve*", built_at_us=NOON_US)
+
+
+def question(document: Document) -> ShareQuestion:
+    """Return the question before that is posted."""
+    return ShareQuestion(
+        hit=shared_hit(document),
+        channel_id="C0PAY",
+        channel_name="<!channel>",
+        nonce="0" * 12,
+        signer=make_signer(),
+        back=HERE,
+        judged=JUDGED,
+    )
+
+
 @cache
 def messages() -> dict[str, RenderedMessage]:
     """Every kind of message the renderers make, by a name for test ids."""
@@ -218,6 +265,13 @@ def messages() -> dict[str, RenderedMessage]:
             ThreadView(thread=make_thread(0, total=0, root=None), marked_id=None, signer=signer, back=HERE)
         ),
         "context": render_context(ContextView(context=make_context(), signer=signer, back=HERE)),
+        **{f"hit {document.document_id[-3:]}": render_more(more_view(document)) for document in difficult},
+        "hit that was voted on": render_more(
+            more_view(difficult[0], present=Verdict.GOOD, notices=("Thank you & <more>.",), may_share=True)
+        ),
+        "hit without votes": render_more(more_view(difficult[2], judged=None, is_cut=True, back=None)),
+        **{f"shared {document.document_id[-3:]}": render_shared(shared_hit(document)) for document in difficult},
+        **{f"question {document.document_id[-3:]}": render_question(question(document)) for document in difficult},
         "help": render_help(),
         "usage": render_usage(),
         "usage with a reason": render_usage("There is nothing to search for in that."),

@@ -249,11 +249,16 @@ def test_a_message_without_thread_offers_its_context() -> None:
     assert isinstance(state_of(message, "Context"), ContextState)
 
 
-def test_more_is_offered_only_where_it_answers() -> None:
-    assert "More" not in labels(render(make_document()))
-    state = state_of(render(make_document(7), with_more=True), "More")
+def test_more_carries_what_a_vote_would_be_about_only_where_votes_are_kept() -> None:
+    assert "More" not in labels(render(make_document(), with_more=False))
+    state = state_of(render(make_document(7)), "More")
+    voting = state_of(render(make_document(7), with_votes=True), "More")
+
     assert isinstance(state, MoreState)
-    assert state.back == HERE
+    assert isinstance(voting, MoreState)
+    assert (state.back, state.judged) == (HERE, None)
+    assert voting.judged is not None
+    assert (voting.judged.rank, voting.judged.command) == (1, HERE.command)
 
 
 def test_new_search_remembers_what_was_typed() -> None:
@@ -266,19 +271,21 @@ def test_new_search_remembers_what_was_typed() -> None:
 def test_every_button_of_a_hit_says_which_hit_to_a_screen_reader() -> None:
     message = render(make_document(1), make_document(2))
 
-    spoken = [button.get("accessibility_label") for button in buttons(message)[:4]]
+    spoken = [button.get("accessibility_label") for button in buttons(message)[:6]]
     assert spoken == [
         "Open in Slack, result 1",
         "Expand thread, result 1",
+        "More, result 1",
         "Open in Slack, result 2",
         "Expand thread, result 2",
+        "More, result 2",
     ]
 
 
 def test_a_search_too_long_to_page_says_so_and_keeps_its_other_buttons() -> None:
     message = render(make_document(), here=LONG_COMMAND, next_cursor="c")
 
-    assert labels(message) == ["Open in Slack", "Expand thread", "New search"]
+    assert labels(message) == ["Open in Slack", "Expand thread", "More", "New search"]
     assert texts.TOO_LONG_TO_PAGE in lines(message)[-1]
     assert state_of(message, "Expand thread").back is None
     assert texts.END_OF_RESULTS not in message.text
