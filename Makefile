@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST_ARGS ?= -n 2
 
-.PHONY: demo test format lint types unit chromium lock clean
+.PHONY: demo test format lint types unit chromium pictures lock clean
 
 demo: $(VENV)/.run
 	@$(BIN)/slackquery demo $(DEMO_ARGS)
@@ -56,6 +56,10 @@ chromium:
 		{ echo "Installing Chromium for the browser tests ..."; apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk >/dev/null; }; } || \
 		echo "WARNING: there is no Chromium here; the browser tests will be skipped." >&2
+
+# Remake docs/pictures from the demo; look at each before it is committed.
+pictures: $(VENV)/.dev chromium
+	$(BIN)/python -m tools.pictures
 
 # Remake both locks from pyproject.toml; needs pip-tools (pip install pip-tools).
 lock:
