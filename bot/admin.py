@@ -39,6 +39,8 @@ async def answer_admin(services: Services, request: Request, page: AdminPage) ->
     if asked.user_id not in services.admins:
         services.audit.write(replace(request.entry(AuditEvent.REFUSED), reason="not_admin"))
         return render_sentence(texts.ADMIN_REFUSED)
+    # This look itself comes after what it shows, so that pages stay what they are.
+    page = page if page.until_ms else page.model_copy(update={"until_ms": int(services.clock() * 1000)})
     services.audit.write(replace(request.entry(AuditEvent.ADMIN), reason=page.view))
     folder = services.audit.folder
     if folder is None:
@@ -54,8 +56,6 @@ async def answer_admin(services: Services, request: Request, page: AdminPage) ->
 
 
 async def _view(services: Services, request: Request, page: AdminPage, folder: Path) -> AdminView:
-    now_s = services.clock()
-    page = page if page.until_ms else page.model_copy(update={"until_ms": int(now_s * 1000)})
     until = datetime.fromtimestamp(page.until_ms / 1000, UTC)
     view = AdminView(
         page=page,

@@ -34,7 +34,7 @@ class Monitor:
         app.router.add_get("/metrics", self._show_metrics)
         app.router.add_get("/healthz", _handler_of(sick))
         app.router.add_get("/readyz", _handler_of(unready))
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False)
+        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.5)
 
     @property
     def port(self) -> int:
@@ -50,7 +50,7 @@ class Monitor:
         """
         await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, HOST, port, shutdown_timeout=0.5).start()
+            await web.TCPSite(self._runner, HOST, port).start()
         except OSError as exc:
             await self._runner.cleanup()
             raise MonitorError(f"SLACKQUERY_METRICS_PORT: port {port} cannot be used ({exc.strerror}).") from exc
