@@ -166,8 +166,8 @@ class Settings(EngineSettings):
     )
     admins: Annotated[frozenset[str], NoDecode, BeforeValidator(_split_ids)] = Field(
         frozenset(),
-        description="User ids, separated by commas, who also see sizes in `status`, and how the bot is doing on the "
-        "Home tab.",
+        description="User ids, separated by commas, who also see sizes in `status`, how the bot is doing on the Home "
+        "tab, and the logs by `/slackquery admin`.",
     )
     teams: Annotated[Mapping[str, str], NoDecode, BeforeValidator(_split_pairs)] = Field(
         default_factory=dict,

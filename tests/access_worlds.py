@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bot.action_state import (
+    AdminPage,
     ContextState,
     Judged,
     MoreState,
@@ -29,6 +30,7 @@ from bot.action_state import (
     VoteState,
     decode_state,
 )
+from bot.admin import answer_admin
 from bot.answers import answer_search
 from bot.app import start_bot
 from bot.archive import Archive
@@ -297,6 +299,7 @@ class Transcript:
             ),
             "recent searches": await self._answer(self._recents()),
             "home": await self._answer(self._home()),
+            "admin": await self._answer(answer_admin(self.services, request, AdminPage())),
         }
 
     async def _forget(self) -> None:
