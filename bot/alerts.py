@@ -15,7 +15,8 @@ _log = structlog.get_logger(__name__)
 
 # An alert ends only this far below its limit, so that figures around the limit do not start it again and again.
 _RELIEF: Final = 0.9
-_KEPT_SEARCHES: Final = 20_000
+# Enough for any share to be sure of, and few enough to be counted anew at each search.
+_KEPT_SEARCHES: Final = 2_000
 # With fewer searches than this share of what an alert needs, it is over: nothing can be said any more.
 _SILENCE: Final = 0.5
 
@@ -25,7 +26,7 @@ class AlertLimits:
     """When to alert.
 
     Attributes:
-        window_seconds: How far back searches count.
+        window_seconds: How far back searches count; of more than 2,000, the newest.
         searches: How many searches a segment must have had in that time.
         no_hit: Share of searches that found nothing, 0 to 1.
         degraded: Share of searches that keywords alone answered, 0 to 1.

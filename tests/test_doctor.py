@@ -36,10 +36,10 @@ ROWS = (
 @contextmanager
 def slack_in_a_thread(manifest: dict[str, Any]) -> Iterator[LocalSlack]:
     """Run a local Slack beside a command that has an event loop of its own."""
+    slack = LocalSlack(workspace(), manifest)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    slack = LocalSlack(workspace(), manifest)
 
     def wait(coroutine: Any) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, loop).result(30)

@@ -113,6 +113,24 @@ def test_the_engines_stages_stand_in_the_place_of_the_search() -> None:
     assert "search" not in told
 
 
+async def test_a_search_is_answered_although_its_entry_is_lost_and_admins_are_told(
+    archive: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "audit").write_text("a file in the way")
+    async with running_bot(archive, audit_dir=tmp_path / "audit", admins=frozenset({ADA})) as office:
+        with captured_log() as log:
+            answer = await office.ask("rate limit 429")
+            audit = office.bot.services.audit
+            await eventually(lambda: audit.dropped >= 3)
+            status, others = await office.ask("status"), await office.ask("status", user=BEN)
+
+        assert "results 1 to 5" in answer.plain_text
+        assert "could not be written. More are being lost now" in status.plain_text
+        assert "could not be written" not in others.plain_text
+        assert f"slackquery_audit_lines_lost {float(audit.dropped)}" in audit.metrics.render().decode()
+        assert log.events().count("audit_not_written") <= 1
+
+
 FORBIDDEN = ("merger", "secret-plans", "zebra", "xylophone", "payroll")
 
 

@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -131,7 +132,8 @@ def logs(
             raise click.UsageError("summary counts every entry that fits; --follow and --limit have no meaning there.")
         print_summary(summarise(read_audit(folder, wanted=wanted)), form=chosen)
     elif follows:
-        print_stream(_following(AuditTail(folder, wanted=wanted), limit=limit or _LIMIT), form=chosen)
+        with suppress(KeyboardInterrupt):
+            print_stream(_following(AuditTail(folder, wanted=wanted), limit=limit or _LIMIT), form=chosen)
     else:
         newest: deque[AuditRecord] = deque(read_audit(folder, wanted=wanted), maxlen=limit or _LIMIT)
         print_records(list(newest), form=chosen)
@@ -144,12 +146,9 @@ def _form(given: str | None, *, as_json: bool) -> Form:
 
 
 def _following(tail: AuditTail, *, limit: int) -> Iterator[AuditRecord]:
-    """Yield the newest entries so far, then what comes, until Ctrl-C."""
+    """Yield the newest entries so far, then what comes, without end."""
     yield from deque(tail.read_new(), maxlen=limit)
-    try:
-        yield from follow(tail, pause=lambda: time.sleep(_FOLLOW_SECONDS))
-    except KeyboardInterrupt:
-        return
+    yield from follow(tail, pause=lambda: time.sleep(_FOLLOW_SECONDS))
 
 
 def _folder(given: Path | None) -> Path:
