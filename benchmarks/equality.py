@@ -63,8 +63,8 @@ class Embedded:
         return self._vectors[text]
 
 
-def compare_set(path: Path, texts: Sequence[str]) -> Tally:
-    """Compare all lists of some queries on the artifact at *path*."""
+def compare_set(path: Path, texts: Sequence[str], *, modes: Sequence[Mode]) -> Tally:
+    """Compare the lists of some queries on the artifact at *path*, and pages of some modes."""
     tally = Tally(Counter(), [])
     # The same file once more, never read into memory: DuckDB answers.
     with opened(path) as (artifact, _), Artifact(path) as plain:
@@ -72,7 +72,7 @@ def compare_set(path: Path, texts: Sequence[str]) -> Tally:
         embedder = _embedder(artifact, texts)
         for number, text in enumerate(texts):
             _compare_lists(artifact, text, None if embedder is None else embedder.embed_query(text), tally)
-            for mode in Mode:
+            for mode in modes:
                 if embedder is None and mode is Mode.SEMANTIC:
                     continue
                 pages = [_page(one, text, mode, embedder) for one in (artifact, plain)]
@@ -117,6 +117,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--cache", type=Path, default=Path(".cache/relevance"))
     parser.add_argument("--sets", default=",".join((*CORPORA, *SLACK_SETS)))
+    parser.add_argument("--pages", default=",".join(Mode), help="Modes whose pages are compared too; may be empty.")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     report = {}
@@ -127,7 +128,8 @@ def main() -> None:
         chosen = judged_set(name, arguments.data, arguments.cache)
         with chosen.queries.open(encoding="utf-8") as lines:
             texts = [json.loads(line)["text"] for line in lines]
-        tally = compare_set(chosen.artifacts / "current.duckdb", list(dict.fromkeys(texts)))
+        modes = [Mode(one) for one in arguments.pages.split(",") if one]
+        tally = compare_set(chosen.artifacts / "current.duckdb", list(dict.fromkeys(texts)), modes=modes)
         report[name] = {"queries": len(texts), **tally.compared, "differing": tally.differing}
         print(f"{name}: {report[name]}", flush=True)
         if arguments.json is not None:
