@@ -30,6 +30,10 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# 100,000 random inputs against every door (about half an hour); FUZZ_ARGS="--inputs 2000 --seed 7" for others.
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.fuzz $(FUZZ_ARGS)
+
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "slackquery needs Python 3.11 or newer; none was found." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -96,6 +96,8 @@ def read_form(body: Body) -> FormFields:
 
     mode, sort = entry(FormBlock.MODE).selected_option, entry(FormBlock.SORT).selected_option
     kinds = [option.value for option in entry(FormBlock.KINDS).selected_options]
+    if unknown := set(kinds) - texts.FORM_KIND_LABELS.keys():
+        raise ValueError(f"{min(unknown)[:80]!r} is no kind of this form.")
     return FormFields(
         text=(entry(FormBlock.TEXT).value or "").strip(),
         channel_ids=entry(FormBlock.CHANNELS).selected_conversations,

@@ -179,9 +179,10 @@ def _dates(first: date | None, last: date | None) -> list[str]:
         return [f"on:{first.isoformat()}"]
     if first and last and first < last:
         return [f"during:{first.isoformat()}..{last.isoformat()}"]
+    # No message is from before the first day that there is, or after the last: they narrow nothing.
     return [
-        *([f"after:{(first - _DAY).isoformat()}"] if first else []),
-        *([f"before:{(last + _DAY).isoformat()}"] if last else []),
+        *([f"after:{(first - _DAY).isoformat()}"] if first and first > date.min else []),
+        *([f"before:{(last + _DAY).isoformat()}"] if last and last < date.max else []),
     ]
 
 

@@ -340,6 +340,27 @@ def test_a_form_as_a_command_and_back(fields: FormFields) -> None:
     assert fields_of(fields.command()) == fields
 
 
+@pytest.mark.parametrize("fields", [FormFields(first_day=date.min), FormFields(last_day=date.max)])
+def test_the_first_and_the_last_day_that_there_is_narrow_nothing(fields: FormFields) -> None:
+    """Found by benchmarks.fuzz, form:1:24: the day before the first one overflowed."""
+    assert fields.command() == ""
+
+
+@pytest.mark.parametrize("day", [date.min, date.max])
+def test_the_first_or_last_day_alone_is_a_day_like_others(day: date) -> None:
+    command = FormFields(text="lunch", first_day=day, last_day=day).command()
+
+    assert command == f"lunch on:{day.isoformat()}"
+
+
+def test_a_kind_that_the_form_does_not_have_is_no_submission_of_it() -> None:
+    """Found by benchmarks.fuzz, form:1:21: it was read, and then could not be shown again."""
+    values = {FormBlock.KINDS.value: {"value": {"selected_options": [{"value": "wings"}]}}}
+
+    with pytest.raises(ValueError, match="'wings' is no kind"):
+        read_form({"view": {"state": {"values": values}}})
+
+
 def test_typed_markup_stays_text() -> None:
     assert FormFields(text="<!channel> <https://x.io|y>").command() == "&lt;!channel&gt; &lt;https://x.io|y&gt;"
 
