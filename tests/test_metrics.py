@@ -31,9 +31,9 @@ async def office(archive: Path, tmp_path: Path) -> AsyncIterator[Office]:
 
 
 def figures(text: bytes) -> dict[tuple[str, ...], float]:
-    """The samples, by name and label values, as Prometheus's own parser reads them."""
+    """The samples by name and label values, labels in the order of their names, as Prometheus's parser reads them."""
     return {
-        (sample.name, *sample.labels.values()): sample.value
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text.decode())
         for sample in family.samples
     }
@@ -64,7 +64,7 @@ async def test_searches_are_counted_by_mode_route_and_outcome(office: Office) ->
         return sum(
             value
             for (name, *labels), value in told.items()
-            if name == "slackquery_searches_total" and (labels[0], labels[1], labels[3]) == (event, mode, outcome)
+            if name == "slackquery_searches_total" and (labels[0], labels[1], labels[2]) == (event, mode, outcome)
         )
 
     assert status == 200
