@@ -126,7 +126,13 @@ async def start_bot(
         settings.slack_bot_token.get_secret_value(), base_url=settings.slack_api_url, timeout=_SLACK_SECONDS
     )
     identity = await _identify(client)
-    store = ArtifactStore(settings.artifacts, memory_mb=settings.memory_mb, resident_mb=settings.resident_mb)
+    store = ArtifactStore(
+        settings.artifacts,
+        memory_mb=settings.memory_mb,
+        resident_mb=settings.resident_mb,
+        query_seconds=settings.answer_seconds,
+        key=settings.manifest_key,
+    )
     pool = RetrievalPool(workers=settings.workers, queue_limit=settings.queue_limit, user_limit=settings.user_limit)
     services = _build_services(
         settings, client=client, identity=identity, store=store, pool=pool, clock=clock, monotonic=monotonic
@@ -332,7 +338,7 @@ def _watched(settings: Settings, store: ArtifactStore) -> Refreshable:
     """Return the store itself, or one that is filled from a web server first."""
     if settings.artifact_url is None or settings.artifacts is None:
         return store
-    options = RemoteOptions(allow_public=settings.artifact_allow_public)
+    options = RemoteOptions(allow_public=settings.artifact_allow_public, key=settings.manifest_key)
     try:
         return PulledStore(store, RemoteArtifacts(settings.artifact_url, settings.artifacts, options=options))
     except RemoteArtifactError as exc:

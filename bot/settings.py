@@ -18,11 +18,13 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 # nothing on a product that is bound by memory, and searches side by side get in each other's way (docs/speed.md).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from retrieval.manifest import ManifestKey
 from retrieval.models import Fusion
 
 PREFIX: Final = "SLACKQUERY_"
 SLACK_API_URL: Final = "https://slack.com/api/"
 _SettingsT = TypeVar("_SettingsT", bound="EngineSettings")
+_SECRET_CHARACTERS: Final = 16
 _SEPARATOR: Final = re.compile(r"[\s,]+")
 
 
@@ -90,6 +92,12 @@ def _app_token(value: SecretStr) -> SecretStr:
     return value
 
 
+def _long_secret(value: SecretStr) -> SecretStr:
+    if len(value.get_secret_value()) < _SECRET_CHARACTERS:
+        raise ValueError(f"it must have {_SECRET_CHARACTERS} characters or more")
+    return value
+
+
 class EngineSettings(BaseSettings):
     """What commands need that run without Slack.
 
@@ -139,6 +147,12 @@ class EngineSettings(BaseSettings):
         "by DuckDB, more slowly. Unset: about a third of the machine's.",
     )
 
+    artifact_key: Annotated[SecretStr, AfterValidator(_long_secret)] | None = Field(
+        None,
+        description="Signs the manifests of builds; where it is set, the bot serves only what it signed. The same for "
+        "builder and bot, 16 characters or more.",
+    )
+
     audit_dir: Annotated[Path | None, BeforeValidator(_unless_off)] = Field(
         Path("var/audit"), description="Folder of the audit file; `off` to keep none."
     )
@@ -147,6 +161,11 @@ class EngineSettings(BaseSettings):
         description="SQLite file of votes, recent searches and the ids of what Slack sent, shared by the bot's "
         "processes on one machine; `off` to keep none.",
     )
+
+    @property
+    def manifest_key(self) -> ManifestKey | None:
+        """Return what signs manifests; None where nothing does."""
+        return None if self.artifact_key is None else ManifestKey(self.artifact_key.get_secret_value().encode())
 
 
 class Settings(EngineSettings):

@@ -22,6 +22,7 @@ from retrieval.errors import (
     ArtifactError,
     ArtifactMissingError,
     ArtifactReplacedError,
+    ArtifactTooSlowError,
     CursorError,
     CursorRangeError,
     CursorVisibilityError,
@@ -387,6 +388,7 @@ _SENTENCES: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (ArtifactMissingError, NO_ARCHIVE),
     (ArtifactReplacedError, ARCHIVE_REPLACED),
     (ArtifactClosedError, ARCHIVE_REPLACED),
+    (ArtifactTooSlowError, TOOK_TOO_LONG),
     (ArtifactError, ARCHIVE_UNUSABLE),
     (TimeoutError, TOOK_TOO_LONG),
 )

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import duckdb
 
 from retrieval import fts, schema
+from retrieval.deadline import WATCHER
 from retrieval.errors import (
     ArtifactClosedError,
     ArtifactInvalidError,
     ArtifactMissingError,
     ArtifactReadError,
     ArtifactReplacedError,
+    ArtifactTooSlowError,
 )
 from retrieval.locking import ReadMark
 from retrieval.models import ArtifactInfo, EmbeddingSpec
@@ -51,6 +53,7 @@ class Artifact:
         info: What it is and what it can do.
         has_file_chunks: Whether there is any.
         residency: What of it is held in memory; nothing before `load`.
+        query_seconds: How long a query's cursor may be used; None for as long as it takes.
     """
 
     def __init__(self, path: Path, *, memory_mb: int | None = None) -> None:
@@ -65,6 +68,7 @@ class Artifact:
             ArtifactInvalidError: It is not a DuckDB file, or not an artifact of a known schema version.
         """
         self._path = _resolved(path)
+        self.query_seconds: float | None = None
         # Nobody cleans the file away while the mark is there, in whatever process.
         self._mark = ReadMark(self._path)
         self._lock = threading.Lock()
@@ -125,6 +129,7 @@ class Artifact:
 
         Raises:
             ArtifactClosedError: The artifact was closed.
+            ArtifactTooSlowError: DuckDB still ran when the query's time was over, and was interrupted.
             ArtifactReadError: DuckDB failed within the block.
         """
         with self._lock:
@@ -132,10 +137,25 @@ class Artifact:
                 raise ArtifactClosedError(f"{self._path.name} is closed.")
             cursor = self._connection.cursor()
         try:
-            with self.reading():
+            with self.reading(), self._limited(cursor):
                 yield cursor
         finally:
             cursor.close()
+
+    @contextlib.contextmanager
+    def _limited(self, cursor: "DuckDBPyConnection") -> Iterator[None]:
+        if self.query_seconds is None:
+            yield
+            return
+        with WATCHER.limit(cursor, seconds=self.query_seconds) as watched:
+            try:
+                yield
+            except duckdb.InterruptException as error:
+                if not watched.overdue:
+                    raise
+                raise ArtifactTooSlowError(
+                    f"{self._path.name} was not read within {self.query_seconds:g} s."
+                ) from error
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:

@@ -24,6 +24,7 @@ RetrievalError
 │   ├── ArtifactInvalidError         failed a check; carries which one
 │   ├── ArtifactReplacedError        the open file was overwritten in place
 │   ├── ArtifactReadError            DuckDB failed while reading it
+│   ├── ArtifactTooSlowError         a query was interrupted at the end of its time
 │   ├── ArtifactClosedError          used after close
 │   ├── FolderBusyError              another process works on the folder of artifacts
 │   └── RemoteArtifactError          a server that gives no artifact that can be used
@@ -200,6 +201,10 @@ class ArtifactReplacedError(ArtifactError):
 
 class ArtifactReadError(ArtifactError):
     """DuckDB failed while reading the open artifact."""
+
+
+class ArtifactTooSlowError(ArtifactError):
+    """A query was interrupted because its time was over."""
 
 
 class ArtifactClosedError(ArtifactError):

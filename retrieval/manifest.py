@@ -1,5 +1,8 @@
-"""The manifest that stands beside an artifact: what it is and the digest it must have."""
+"""The manifest that stands beside an artifact: what it is, the digest it must have, and who says so."""
 
+import hashlib
+import hmac
+import json
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -27,6 +30,7 @@ class Manifest(BaseModel):
         fts_config: The options of its full-text index.
         built_at: ISO 8601 with a zone.
         code_version: Of the program that built it.
+        signature_hmac_sha256: By whoever holds the key, of all of the above; empty where nobody signed it.
     """
 
     # Artifacts of other tools may carry further keys.
@@ -44,6 +48,40 @@ class Manifest(BaseModel):
     fts_config: dict[str, object]
     built_at: str
     code_version: str = ""
+    signature_hmac_sha256: str = ""
+
+
+class ManifestKey:
+    """A secret that builder and readers share: what it signed was made by whoever has it, and not altered since.
+
+    The digest in a manifest only tells damage from what was meant: whoever can write both files can make them fit.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def sign(self, manifest: Manifest) -> Manifest:
+        """Return *manifest* with a signature."""
+        return manifest.model_copy(update={"signature_hmac_sha256": self._signature(manifest)})
+
+    def check(self, manifest: Manifest) -> None:
+        """Make sure that *manifest* was signed with this key.
+
+        Raises:
+            ArtifactInvalidError: It was not, or it was altered since.
+        """
+        stated = manifest.signature_hmac_sha256
+        if not hmac.compare_digest(self._signature(manifest).encode(), stated.encode("utf-8", "replace")):
+            how = "is signed with another key, or was altered" if stated else "is not signed"
+            raise ArtifactInvalidError(
+                f"The manifest of {manifest.artifact_file} {how}; this machine takes only what its own key signed.",
+                check="signature",
+            )
+
+    def _signature(self, manifest: Manifest) -> str:
+        stated = manifest.model_dump(mode="json", exclude={"signature_hmac_sha256"})
+        content = json.dumps(stated, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+        return hmac.new(self._secret, b"slackquery manifest\n" + content.encode(), hashlib.sha256).hexdigest()
 
 
 def manifest_path(artifact: Path) -> Path:

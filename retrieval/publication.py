@@ -11,7 +11,7 @@ from typing import Final
 from retrieval.errors import ArtifactError, ArtifactInvalidError, ArtifactMissingError
 from retrieval.hold import Hold, end_hold, read_hold, write_hold
 from retrieval.locking import publisher_lock, unread
-from retrieval.manifest import Manifest, manifest_path, read_manifest
+from retrieval.manifest import Manifest, ManifestKey, manifest_path, read_manifest
 from retrieval.models import ArtifactInfo
 from retrieval.refusal import Refusal, read_refusal, refusal_path
 from retrieval.store import CURRENT_NAME
@@ -54,11 +54,16 @@ class ArtifactEntry:
         return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def publish(folder: Path, artifact: Path) -> ArtifactInfo:
+def publish(folder: Path, artifact: Path, *, key: ManifestKey | None = None) -> ArtifactInfo:
     """Make *artifact* the current one of *folder*, once it is valid.
 
     A file from elsewhere is first copied in, with its manifest. Everything is on disk before the pointer is
     replaced, in one step; readers see the old artifact or the new one. `current.manifest.json` follows it.
+
+    Args:
+        folder: The folder of artifacts.
+        artifact: A file beside its manifest.
+        key: Publish only what it signed.
 
     Raises:
         ArtifactMissingError: There is no such file, or it has no manifest.
@@ -68,7 +73,7 @@ def publish(folder: Path, artifact: Path) -> ArtifactInfo:
     """
     with publisher_lock(folder):
         clear_publisher_temporaries(folder)
-        info = _publish(folder, artifact)
+        info = _publish(folder, artifact, key=key)
         # Whoever publishes by hand has decided: about a rollback, and about a refusal of this artifact.
         end_hold(folder)
         return info
@@ -116,9 +121,11 @@ def adopt(folder: Path, artifact: Path) -> ArtifactInfo:
         return _publish(folder, folder / artifact.name)
 
 
-def _publish(folder: Path, artifact: Path) -> ArtifactInfo:
+def _publish(folder: Path, artifact: Path, *, key: ManifestKey | None = None) -> ArtifactInfo:
     source = artifact.resolve()
     manifest = read_manifest(source)
+    if key is not None:
+        key.check(manifest)
     info = validate_file(source, manifest=manifest)
     target = source if source.parent == folder.resolve() else _copy_in(folder, source, manifest)
     _sync(target)
@@ -130,12 +137,13 @@ def _publish(folder: Path, artifact: Path) -> ArtifactInfo:
     return info
 
 
-def rollback(folder: Path, build_id: str | None = None) -> ArtifactInfo:
+def rollback(folder: Path, build_id: str | None = None, *, key: ManifestKey | None = None) -> ArtifactInfo:
     """Make an earlier artifact of *folder* the current one again; it stays so until somebody publishes by hand.
 
     Args:
         folder: The folder of artifacts.
         build_id: Which one; where None, the newest valid one built before the current that no gate refused.
+        key: Go only to what it signed.
 
     Raises:
         ArtifactMissingError: There is no such artifact, or none before the current one.
@@ -147,22 +155,22 @@ def rollback(folder: Path, build_id: str | None = None) -> ArtifactInfo:
         named = [entry for entry in entries if entry.manifest is not None and entry.manifest.artifact_id == build_id]
         if not named:
             raise ArtifactMissingError(f"There is no artifact {build_id} in {folder}.")
-        return _roll_back_to(folder, named[0].path)
+        return _roll_back_to(folder, named[0].path, key=key)
     position = next((index for index, entry in enumerate(entries) if entry.current), -1)
     for entry in entries[position + 1 :]:
         if entry.refusal is not None:
             continue
         try:
-            return _roll_back_to(folder, entry.path)
+            return _roll_back_to(folder, entry.path, key=key)
         except (ArtifactInvalidError, ArtifactMissingError):
             continue
     raise ArtifactMissingError(f"There is no valid artifact in {folder} before the current one.")
 
 
-def _roll_back_to(folder: Path, artifact: Path) -> ArtifactInfo:
+def _roll_back_to(folder: Path, artifact: Path, *, key: ManifestKey | None) -> ArtifactInfo:
     with publisher_lock(folder):
         clear_publisher_temporaries(folder)
-        info = _publish(folder, artifact)
+        info = _publish(folder, artifact, key=key)
         write_hold(folder, info.artifact_id)
         return info
 

@@ -24,7 +24,7 @@ from retrieval.endpoint_address import is_allowed_address, resolve_host
 from retrieval.errors import ArtifactError, FolderBusyError, RemoteArtifactError
 from retrieval.hold import read_hold
 from retrieval.locking import folder_lock
-from retrieval.manifest import Manifest, manifest_path
+from retrieval.manifest import Manifest, ManifestKey, manifest_path
 from retrieval.publication import adopt, current_path, list_artifacts, publish_unless_held
 from retrieval.retention import Retention, prune
 from retrieval.store import ArtifactStore, RefreshOutcome
@@ -57,6 +57,7 @@ class RemoteOptions:
         transport: Replaces the network in tests.
         monotonic: A clock in seconds.
         retention: What of the folder is kept after each new artifact.
+        key: Fetch only what it signed; None to fetch whatever fits its manifest.
     """
 
     allow_public: bool = False
@@ -64,6 +65,7 @@ class RemoteOptions:
     transport: httpx.BaseTransport | None = None
     monotonic: Callable[[], float] = time.monotonic
     retention: Retention = field(default_factory=Retention)
+    key: ManifestKey | None = None
 
 
 class _State(BaseModel):
@@ -137,6 +139,8 @@ class RemoteArtifacts:
                 return
             content, etag = found
             manifest = _parse_manifest(content, self._url)
+            if self._options.key is not None:
+                self._options.key.check(manifest)
             if manifest.artifact_id != state.artifact_id or current_path(self._folder) is None:
                 self._refuse_older(manifest, state)
                 self._take(manifest, content)

@@ -9,7 +9,7 @@ from typing import Final
 
 from retrieval.artifact import Artifact
 from retrieval.errors import ArtifactError, ArtifactMissingError
-from retrieval.manifest import read_manifest
+from retrieval.manifest import ManifestKey, read_manifest
 from retrieval.models import ArtifactInfo
 from retrieval.validation import validate_file
 
@@ -50,7 +50,15 @@ class ArtifactStore:
     Thread-safe. A query keeps the artifact it leased, whatever is published meanwhile.
     """
 
-    def __init__(self, folder: Path, *, memory_mb: int | None = None, resident_mb: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        memory_mb: int | None = None,
+        resident_mb: int | None = None,
+        query_seconds: float | None = None,
+        key: ManifestKey | None = None,
+    ) -> None:
         """Prepare to serve *folder*; nothing is opened before `refresh`.
 
         Args:
@@ -58,10 +66,14 @@ class ArtifactStore:
             memory_mb: DuckDB's memory limit in MiB for each open artifact.
             resident_mb: Memory in MiB that an artifact may take so that searches need not ask DuckDB; see
                 `Artifact.load`.
+            query_seconds: After how long a query is interrupted, seconds; None for never.
+            key: Serve only what it signed; None to serve whatever is valid.
         """
         self._folder = folder
         self._memory_mb = memory_mb
         self._resident_mb = resident_mb
+        self._query_seconds = query_seconds
+        self._key = key
         self._lock = threading.Lock()
         self._refreshing = threading.Lock()
         self._current: _Lease | None = None
@@ -130,7 +142,10 @@ class ArtifactStore:
         return (str(target), status.st_ino, status.st_size, status.st_mtime_ns)
 
     def _open_valid(self, path: Path) -> Artifact:
-        validate_file(path, manifest=read_manifest(path), memory_mb=self._memory_mb)
+        manifest = read_manifest(path)
+        if self._key is not None:
+            self._key.check(manifest)
+        validate_file(path, manifest=manifest, memory_mb=self._memory_mb)
         artifact = Artifact(path, memory_mb=self._memory_mb)
         with artifact.cursor() as cursor:
             # The first query of a file pays for its catalogue; no user should.
@@ -140,6 +155,8 @@ class ArtifactStore:
         except ArtifactError:
             artifact.close()
             raise
+        # Only from here on: reading a large archive into memory takes longer than any query may.
+        artifact.query_seconds = self._query_seconds
         return artifact
 
     def _swap(self, artifact: Artifact, pointer: _Pointer) -> None:

@@ -73,11 +73,12 @@ def build(
         files=files,
         lenient=lenient,
         denied=denied_ids(settings),
+        key=settings.manifest_key,
         progress=ConsoleProgress(),
         clock=lambda: datetime.now(UTC),
     )
     if then_publish:
-        publish_artifact(out, result.artifact)
+        publish_artifact(out, result.artifact, key=settings.manifest_key)
     if as_json:
         print_json({"artifact": str(result.artifact), "published": then_publish, **result.report.as_json()})
     else:
@@ -94,7 +95,8 @@ def build(
 @artifacts_option
 def publish(*, artifact: Path, artifacts: Path | None) -> None:
     """Validate ARTIFACT and make it the current one."""
-    _say_current(publish_artifact(artifacts_path(artifacts), artifact))
+    key = load_settings(EngineSettings).manifest_key
+    _say_current(publish_artifact(artifacts_path(artifacts), artifact, key=key))
 
 
 @click.command()
@@ -105,7 +107,8 @@ def rollback(*, build_id: str | None, artifacts: Path | None) -> None:
 
     It stays so until `publish`, whatever is built or fetched meanwhile.
     """
-    _say_current(rollback_artifact(artifacts_path(artifacts), build_id))
+    key = load_settings(EngineSettings).manifest_key
+    _say_current(rollback_artifact(artifacts_path(artifacts), build_id, key=key))
     say("Newer builds are kept and not published until you `slackquery publish` one.")
 
 

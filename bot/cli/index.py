@@ -116,6 +116,7 @@ def index(
         denied=lambda: denied_ids(settings),
         retention=Retention(newest=keep, hours=keep_hours),
         gate=None if gate is None else PublishGate(gate, embedders=factory),
+        key=settings.manifest_key,
     )
     with indexer_lock(plan.folder):
         indexer = Indexer(

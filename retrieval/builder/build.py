@@ -24,6 +24,7 @@ from retrieval.builder.writer import ArtifactWriter, Placed
 from retrieval.embedding import DocumentEmbedder, with_probe
 from retrieval.errors import ArtifactError, SourceError
 from retrieval.locking import builder_lock
+from retrieval.manifest import ManifestKey
 from retrieval.publication import list_artifacts
 from retrieval.temporaries import clear_builder_temporaries
 
@@ -60,6 +61,7 @@ def build_artifact(
     files: Path | None = None,
     lenient: bool = False,
     denied: frozenset[str] = frozenset(),
+    key: ManifestKey | None = None,
     progress: Progress | None = None,
     clock: Callable[[], datetime],
 ) -> BuildResult:
@@ -74,6 +76,7 @@ def build_artifact(
         files: A folder of files that messages share.
         lenient: Whether unreadable files leave the build complete.
         denied: Ids of channels, people and documents whose messages stay out of the artifact.
+        key: Signs the manifest.
         progress: Shows how far it is.
         clock: The time, with a zone; names the build.
 
@@ -95,7 +98,7 @@ def build_artifact(
             with build.stage("index", None):
                 writer.finish_index()
             with build.stage("validate", None):
-                placed = writer.place(clock().astimezone(UTC), code_version=_code_version())
+                placed = writer.place(clock().astimezone(UTC), code_version=_code_version(), key=key)
     report = build.report(space, placed)
     return BuildResult(
         artifact=placed.artifact,

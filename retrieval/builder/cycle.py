@@ -13,7 +13,7 @@ from retrieval.builder.workspace import WorkspaceIdentity
 from retrieval.embedding import DocumentEmbedder
 from retrieval.errors import ArtifactError, RetrievalError
 from retrieval.gate import PublishGate, Verdict
-from retrieval.manifest import read_manifest
+from retrieval.manifest import ManifestKey, read_manifest
 from retrieval.publication import current_path, publish_unless_held
 from retrieval.refusal import Refusal, write_refusal
 from retrieval.retention import Pruned, Retention, prune
@@ -32,6 +32,7 @@ class Plan:
         denied: Gives the ids of channels, people and documents that stay out, asked anew each time.
         retention: What is kept.
         gate: Judges each artifact; None to publish whatever is valid.
+        key: Signs each manifest.
     """
 
     sources: Sequence[Path]
@@ -42,6 +43,7 @@ class Plan:
     denied: Callable[[], frozenset[str]] = frozenset
     retention: Retention = field(default_factory=Retention)
     gate: PublishGate | None = None
+    key: ManifestKey | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,7 @@ def run_turn(
         files=plan.files,
         lenient=plan.lenient,
         denied=plan.denied(),
+        key=plan.key,
         progress=progress,
         clock=clock,
     )

@@ -23,7 +23,7 @@ from retrieval.builder.resident_image import store_image
 from retrieval.checksum import file_sha256
 from retrieval.errors import ArtifactError
 from retrieval.fts import config_json, create_index, create_postings, load_fts
-from retrieval.manifest import Manifest, manifest_path
+from retrieval.manifest import Manifest, ManifestKey, manifest_path
 from retrieval.models import DocumentKind, EmbeddingSpec
 from retrieval.redaction import holds_token, redact
 from retrieval.temporaries import BUILDER_PREFIX, clear_builder_temporaries
@@ -190,12 +190,13 @@ class ArtifactWriter:
             create_postings(self._connection)
             store_image(self._connection, dimensions=self._dimensions)
 
-    def place(self, built_at: datetime, *, code_version: str) -> Placed:
+    def place(self, built_at: datetime, *, code_version: str, key: ManifestKey | None = None) -> Placed:
         """Write the metadata, check the file through a fresh connection, and give it its name.
 
         Args:
             built_at: With a time zone.
             code_version: Of this program.
+            key: Signs the manifest; None for one that nobody signed.
 
         Raises:
             ArtifactInvalidError: A check failed; nothing was named.
@@ -225,7 +226,7 @@ class ArtifactWriter:
             code_version=code_version,
         )
         with _readable_errors():
-            self._name(artifact, manifest)
+            self._name(artifact, manifest if key is None else key.sign(manifest))
         return Placed(artifact=artifact, manifest=manifest_path(artifact), documents=kinds, vectors=vectors)
 
     def _finish(self, facts: Sequence[object]) -> None:
