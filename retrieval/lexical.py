@@ -19,8 +19,8 @@ from retrieval.models import Candidate, RankedList, Retriever
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# Measured on pasted messages: 24 rare words find more than 64, and nowhere less (docs/evaluation.md).
-MAX_QUERY_TOKENS: Final = 24
+# Measured on pasted messages: 32 rare words find more than 64, and nowhere less (docs/evaluation.md).
+MAX_QUERY_TOKENS: Final = 32
 SCORE_DECIMALS: Final = 9
 
 _SCORES_SQL: Final = f"""

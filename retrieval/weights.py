@@ -72,7 +72,7 @@ def _constant(weight: float) -> Slope:
 CONSTANTS: Final = Constants(
     rrf={
         QueryClass.CONCEPTUAL: ClassWeights(
-            lexical=_constant(1.0), semantic=Slope(low=9.0, high=0.7), context=_constant(0.3), exact=_constant(0.0)
+            lexical=_constant(1.0), semantic=Slope(low=8.0, high=0.7), context=_constant(0.3), exact=_constant(0.0)
         ),
         QueryClass.MIXED: ClassWeights(
             lexical=_constant(1.0), semantic=Slope(low=1.0, high=0.7), context=_constant(0.3), exact=_constant(1.0)

@@ -157,10 +157,10 @@ def test_a_query_without_any_word_is_a_clear_error(codes: Artifact) -> None:
         find(codes, '"')
 
 
-def test_long_queries_use_their_24_rarest_words_and_say_so(codes: Artifact) -> None:
+def test_long_queries_use_their_32_rarest_words_and_say_so(codes: Artifact) -> None:
     page = find(codes, " ".join(f"word{n}" for n in range(70)) + " E4392")
 
-    assert any("24 rarest words" in warning for warning in page.warnings)
+    assert any("32 rarest words" in warning for warning in page.warnings)
     assert keys(page) == ["m00"]
 
 
