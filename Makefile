@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST_ARGS ?= -n 2
 
-.PHONY: demo test format lint types unit chromium pictures lock clean
+.PHONY: faults demo test format lint types unit chromium pictures lock clean
 
 demo: $(VENV)/.run
 	@$(BIN)/slackquery demo $(DEMO_ARGS)
@@ -52,6 +52,10 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml | $(BIN)/python
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/.run
+
+# The fault matrix: the real bot through some sixty faults, a quarter of an hour; the full disk takes root.
+faults: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.fault_matrix $(FAULTS_ARGS)
 
 # The browser tests need a Chromium. Where it can be installed it is; elsewhere those tests say that they are skipped.
 chromium:

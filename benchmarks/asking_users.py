@@ -203,11 +203,14 @@ class Crowd:
             return Verdict.FOREIGN
         if not marks:
             return self._judge_sentence(text, shown)
+        unconfirmed = texts.UNCONFIRMED_CHANNELS in text
         expected = self.planted.expected(command.person, command.word)
+        if unconfirmed:
+            expected = self.planted.notes[command.word, LOBBY]
         if not (expected <= shown if command.hybrid else expected == shown):
             return Verdict.WRONG
-        # Degraded answers list what the words find, which is what was planted.
-        return Verdict.DEGRADED if texts.DEGRADED in text else Verdict.RIGHT
+        # Without a vector an answer lists what the words find, which is what was planted.
+        return Verdict.DEGRADED if unconfirmed or texts.DEGRADED in text else Verdict.RIGHT
 
     @staticmethod
     def _judge_sentence(text: str, shown: frozenset[int]) -> Verdict:

@@ -54,7 +54,6 @@ class BotProcess:
 
     def __init__(self, process: asyncio.subprocess.Process, log: BotLog, reading: list[asyncio.Task[None]]) -> None:
         self.log = log
-        self.reading_stopped = asyncio.Event()
         self._process = process
         self._reading = reading
 
@@ -132,6 +131,10 @@ class BotProcess:
         """Stop reading what it writes, as a log shipper that hangs, or go on."""
         transport = self._process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]  # noqa: SLF001
         (transport.pause_reading if held else transport.resume_reading)()
+
+    def address_bytes(self) -> int:
+        """Return the size of its address space."""
+        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
     def memory_mib(self) -> float:
         """Return its resident memory, MiB."""

@@ -204,17 +204,22 @@ class _Server(ThreadingHTTPServer):
 class FakeEndpoint:
     """A `FakeService` behind a real HTTP server on a free port of 127.0.0.1; a context manager."""
 
-    def __init__(self, *, dimensions: int = 768) -> None:
+    def __init__(self, *, dimensions: int = 768, port: int = 0) -> None:
         self.service = FakeService(dimensions=dimensions)
         self.stopped = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.endpoint = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return int(self._server.server_address[1])
+
+    @property
     def base_url(self) -> str:
         """`http://127.0.0.1:PORT`."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self.port}"
 
     @property
     def ollama_url(self) -> str:
