@@ -14,13 +14,14 @@ from bot.fallback import fallback_text
 from bot.notes import note_blocks, note_lines
 from bot.rich_text import cut, one_line
 from bot.summary import Summary
-from bot.summary_text import summary_lines
+from bot.summary_text import summary_lines, summary_parts
 
 ENTRIES_PER_PAGE: Final = 10
 MOST_ENTRIES: Final = 200
 """How far one can page; `slackquery logs` shows the rest."""
 
-_TABLE_CHARACTERS: Final = 6_000
+# Five tables at most.
+_TABLE_CHARACTERS: Final = 1_500
 _PART_CHARACTERS: Final = 120
 
 
@@ -60,10 +61,16 @@ def render_admin(view: AdminView) -> RenderedMessage:
 
 
 def _summary(summary: Summary) -> tuple[list[Block], list[str]]:
-    lines = summary_lines(summary)
-    table = cut("\n".join(lines), _TABLE_CHARACTERS)
-    text: Block = {"type": "rich_text_preformatted", "elements": [{"type": "text", "text": table}]}
-    return [{"type": "rich_text", "elements": [text]}], lines
+    first, *tables = summary_parts(summary)
+    blocks = [section(plain_text("\n".join(first)))]
+    if tables:
+        blocks.append({"type": "rich_text", "elements": [_preformatted("\n".join(table)) for table in tables]})
+    return blocks, summary_lines(summary)
+
+
+def _preformatted(table: str) -> Block:
+    text = cut(table, _TABLE_CHARACTERS)
+    return {"type": "rich_text_preformatted", "elements": [{"type": "text", "text": text}]}
 
 
 def _entries(view: AdminView) -> tuple[list[Block], list[str]]:

@@ -135,8 +135,7 @@ class Summariser:
             case AuditEvent.ERROR:
                 self._errors[record.reason or "unknown"] += 1
             case AuditEvent.SWAP | AuditEvent.START:
-                served = ServedArtifact(at=record.at, artifact_id=record.artifact_id or "", event=record.event)
-                self._served = [*self._served, served][-_SHOWN_SWAPS:]
+                self._add_served(record)
 
     def _add_search(self, record: AuditRecord) -> None:
         if record.user_id:
@@ -149,6 +148,14 @@ class Summariser:
         if record.hits == 0:
             mode.no_hit += 1
             self._add_missed(record)
+
+    def _add_served(self, record: AuditRecord) -> None:
+        artifact_id = record.artifact_id or ""
+        if record.event == AuditEvent.START and self._served and self._served[-1].artifact_id == artifact_id:
+            # A process swaps its first archive in just before it says that it has started.
+            return
+        served = ServedArtifact(at=record.at, artifact_id=artifact_id, event=record.event)
+        self._served = [*self._served, served][-_SHOWN_SWAPS:]
 
     def _add_missed(self, record: AuditRecord) -> None:
         if record.query is not None:

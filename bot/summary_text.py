@@ -16,33 +16,38 @@ _MARGIN: Final = "  "
 _WIDTH: Final = 64
 _SERVED_ROWS: Final = 6
 _COUNTED: Final = (
-    (AuditEvent.SEARCH, "searches"),
-    (AuditEvent.PAGE, "further pages"),
-    (AuditEvent.SIMILAR, "for similar ones"),
-    (AuditEvent.EXPAND, "threads and hits opened"),
-    (AuditEvent.CONTEXT, "contexts opened"),
-    (AuditEvent.SHARE, "shared"),
-    (AuditEvent.VOTE, "votes"),
-    (AuditEvent.REFUSED, "refused"),
-    (AuditEvent.ERROR, "errors"),
-    (AuditEvent.ALERT, "alerts"),
+    (AuditEvent.SEARCH, "search", "searches"),
+    (AuditEvent.PAGE, "further page", "further pages"),
+    (AuditEvent.SIMILAR, "for similar ones", "for similar ones"),
+    (AuditEvent.EXPAND, "thread or hit opened", "threads and hits opened"),
+    (AuditEvent.CONTEXT, "context opened", "contexts opened"),
+    (AuditEvent.SHARE, "shared", "shared"),
+    (AuditEvent.VOTE, "vote", "votes"),
+    (AuditEvent.REFUSED, "refused", "refused"),
+    (AuditEvent.ERROR, "error", "errors"),
+    (AuditEvent.ALERT, "alert", "alerts"),
 )
 
 
 def summary_lines(summary: Summary) -> list[str]:
-    """Return the summary as lines of at most 64 characters, headlines and tables; times are UTC."""
+    """Return the summary as lines of at most 64 characters, tables apart by an empty line; times are UTC."""
+    first, *others = summary_parts(summary)
+    return [*first, *(line for part in others for line in ("", *part))]
+
+
+def summary_parts(summary: Summary) -> list[list[str]]:
+    """Return the same in parts: the period with what was counted, and each table that is not empty."""
     if summary.first_at is None or summary.last_at is None:
-        return ["No entry fits."]
-    lines = [f"{_minute(summary.first_at)} to {_minute(summary.last_at)} UTC", *_counted(summary)]
-    for part in (
+        return [["No entry fits."]]
+    tables = (
         _mode_table(summary.modes),
         _missed_table(summary),
         _reason_table("refused because", summary.refused),
         _reason_table("errors", summary.errors),
         _served_table(summary.served),
-    ):
-        lines += ["", *part] if part else []
-    return lines
+    )
+    period = f"{_minute(summary.first_at)} to {_minute(summary.last_at)} UTC"
+    return [[period, *_counted(summary)], *(table for table in tables if table)]
 
 
 def summary_json(summary: Summary) -> dict[str, object]:
@@ -113,8 +118,8 @@ def spreadsheet_safe(text: str) -> str:
 
 def _counted(summary: Summary) -> list[str]:
     named = [
-        f"{summary.events.get(event, 0):,} {words}"
-        for event, words in _COUNTED
+        f"{summary.events.get(event, 0):,} {one if summary.events.get(event) == 1 else many}"
+        for event, one, many in _COUNTED
         if event in summary.events or event == AuditEvent.SEARCH
     ]
     named.insert(1, f"{summary.people:,} {'person' if summary.people == 1 else 'people'}")
