@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -12,6 +13,7 @@ from bot.summary import ModeFigures, ServedArtifact, Summary
 
 _QUERY_CHARACTERS: Final = 44
 _REASON_CHARACTERS: Final = 52
+_HASH: Final = re.compile(r"#[0-9a-f]{16}")
 _MARGIN: Final = "  "
 _WIDTH: Final = 64
 _SERVED_ROWS: Final = 6
@@ -153,7 +155,9 @@ def _mode_table(modes: Sequence[ModeFigures]) -> list[str]:
 def _missed_table(summary: Summary) -> list[str]:
     if not summary.missed:
         return []
-    rows = [("nothing found for", "searches", "people")]
+    # Where no text is kept, a hash stands for it.
+    are_hashes = all(_HASH.fullmatch(one.text) for one in summary.missed)
+    rows = [(f"nothing found for{' (hash)' if are_hashes else ''}", "searches", "people")]
     rows += [
         (one_line(one.text, maximum=_QUERY_CHARACTERS), f"{one.searches:,}", f"{one.people:,}")
         for one in summary.missed

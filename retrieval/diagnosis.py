@@ -223,7 +223,7 @@ def _embedding(info: ArtifactInfo, embedders: EmbedderFactory) -> Finding:
             name="embedding",
             level=Level.FAIL,
             detail=str(error),
-            remedy="Set SLACKQUERY_EMBEDDING_MODEL to the model that made the archive, or build it anew.",
+            remedy="Set SLACKQUERY_EMBEDDING_URL and _MODEL to a service with the archive's model, or build it anew.",
         )
     except RetrievalError as error:
         return Finding(

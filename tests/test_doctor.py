@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,13 @@ from bot.cli import main
 from bot.settings import Settings
 from bot.slack_diagnosis import NEEDED_SCOPES, SlackDiagnosis
 from localslack.server import LocalSlack
-from retrieval import Finding, Level, RetrievalError, diagnosis, fts
+from retrieval import EmbedderFactory, Finding, Level, RetrievalError, diagnosis, fts
 from retrieval.build_status import BuildOutcome, BuildStatus, write_status
+from retrieval.embedding import with_probe
 from retrieval.hold import write_hold
 from tests.artifact_factory import Row, write_artifact
 from tests.bot_harness import ADA, DORA, MANIFEST, TEAM_ID, workspace
+from tests.fake_endpoint import FakeEndpoint, Fault
 
 ROWS = (
     Row(key="1.1", workspace=TEAM_ID, text="rate limit 429", minute=1),
@@ -228,6 +230,59 @@ def test_a_fault_is_named_with_its_remedy(setup: Setup, monkeypatch: pytest.Monk
     assert remedy in fitting[0]["remedy"]
     assert setup.slack.bot_token not in json.dumps(findings)
     assert setup.slack.app_token not in json.dumps(findings)
+
+
+@pytest.fixture
+def endpoint(setup: Setup) -> Iterator[FakeEndpoint]:
+    """An embedding service that made the archive's vectors."""
+    with FakeEndpoint() as service:
+        spec = with_probe(EmbedderFactory(service.ollama_url, "nomic-embed-text").for_build())
+        vectors = {"1.1": 0, "1.2": 1}
+        rows = [
+            replace(row, vector=tuple(float(place == vectors[row.key]) for place in range(spec.dimensions)))
+            for row in ROWS
+        ]
+        for path in list(setup.folder.iterdir()):
+            path.unlink()
+        write_artifact(setup.folder, rows, spec=spec, publish=True)
+        setup.environment["SLACKQUERY_EMBEDDING_URL"] = service.ollama_url
+        yield service
+
+
+def embedding_of(setup: Setup) -> tuple[int, dict[str, Any]]:
+    code, findings = setup.doctor()
+    (found,) = (one for one in findings if one["name"] == "embedding")
+    return code, found
+
+
+def test_an_embedding_service_that_answers_is_no_fault(setup: Setup, endpoint: FakeEndpoint) -> None:
+    code, found = embedding_of(setup)
+
+    assert (code, found["level"], found["detail"]) == (0, "ok", "nomic-embed-text answers.")
+
+
+def test_an_embedding_service_that_is_down_is_named(setup: Setup, endpoint: FakeEndpoint) -> None:
+    endpoint.fault = Fault.STATUS_503
+    code, found = embedding_of(setup)
+
+    assert (code, found["level"]) == (1, "fail")
+    assert "Start the service" in found["remedy"]
+
+
+def test_another_model_than_the_archives_is_named(setup: Setup, endpoint: FakeEndpoint) -> None:
+    endpoint.fault = Fault.OTHER_MODEL
+    code, found = embedding_of(setup)
+
+    assert (code, found["level"]) == (1, "fail")
+    assert "build it anew" in found["remedy"]
+
+
+def test_a_model_that_needs_a_service_asks_for_its_address(setup: Setup, endpoint: FakeEndpoint) -> None:
+    del setup.environment["SLACKQUERY_EMBEDDING_URL"]
+    code, found = embedding_of(setup)
+
+    assert (code, found["level"]) == (1, "fail")
+    assert "SLACKQUERY_EMBEDDING_URL" in found["remedy"]
 
 
 def test_each_bad_setting_is_named_at_once(setup: Setup) -> None:
