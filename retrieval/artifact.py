@@ -300,15 +300,18 @@ def _spare_lookups() -> None:
 def _harden(connection: "DuckDBPyConnection", *, memory_mb: int | None) -> None:
     """Load the extension, then forbid files, network and further settings.
 
-    DuckDB keeps one instance a file within a process: a second open of the same file finds it hardened.
+    DuckDB keeps one instance a file within a process: a second open of the same file finds it hardened. Nothing here
+    calls a function: a macro stored in the file stands before DuckDB's own of the same name, and could read files until
+    this is done, or say that it is done.
     """
-    locked = connection.execute("SELECT current_setting('lock_configuration')").fetchone()
-    if locked and locked[0]:
+    try:
+        connection.execute("SET enable_progress_bar = false")
+    except duckdb.InvalidInputException:
+        # Only a locked configuration refuses that.
         return
     fts.load_fts(connection)
     if memory_mb is not None:
         connection.execute(f"SET memory_limit = '{int(memory_mb)}MiB'")
-    connection.execute("SET enable_progress_bar = false")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 

@@ -59,11 +59,24 @@ def validate_artifact(artifact: Artifact, *, manifest: Manifest | None) -> None:
         ArtifactInvalidError: A check failed; its attribute `check` says which.
     """
     with artifact.cursor() as cursor:
+        # First, because every other check calls functions.
+        _check_functions(cursor)
         _check_documents(cursor, artifact.info)
         _check_vectors(cursor, artifact.info, known_missing=manifest.missing_vector_count if manifest else None)
         _check_index(cursor, artifact.info)
     if manifest is not None:
         _check_manifest(artifact.info, manifest)
+
+
+def _check_functions(cursor: "DuckDBPyConnection") -> None:
+    """Refuse macros that stand before DuckDB's own functions and operators: they would rank and filter as they like."""
+    row = cursor.execute(
+        "SELECT function_name FROM system.main.duckdb_functions() WHERE NOT internal AND schema_name = 'main' "
+        "AND function_name IN (SELECT function_name FROM system.main.duckdb_functions() WHERE internal) "
+        "ORDER BY function_name LIMIT 1"
+    ).fetchone()
+    if row is not None:
+        raise ArtifactInvalidError(f"The artifact holds a macro in place of DuckDB's {row[0]!r}.", check="functions")
 
 
 def _check_documents(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> None:
