@@ -93,7 +93,9 @@ def _parts(record: AuditRecord, names: dict[str, str]) -> list[str]:
     who = f"{names.get(record.user_id, '')} {record.user_id}".strip() if record.user_id else ""
     how = " ".join(filter(None, (record.mode, record.route, texts.ADMIN_DEGRADED if record.degraded else "")))
     hits = texts.admin_hits(record.hits) if record.hits is not None else ""
-    spent = texts.admin_milliseconds(record.timings_ms["total"]) if "total" in record.timings_ms else ""
+    # Only searches take a time that is worth a word.
+    total_ms = record.timings_ms.get("total") if record.mode is not None else None
+    spent = texts.admin_milliseconds(total_ms) if total_ms is not None else ""
     archive = record.artifact_id if record.event in ("swap", "start") and record.artifact_id else ""
     return [who, how, hits, spent, record.reason or "", archive, f"“{record.query}”" if record.query else ""]
 

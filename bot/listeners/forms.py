@@ -30,6 +30,8 @@ SEARCH_ARCHIVE: Final = "search_archive"
 """The global shortcut's callback_id."""
 
 _CHECK_SECONDS: Final = 1.5
+# Bolt sends an ack some ten milliseconds after `ack` has returned, and the view in it would cover a quicker answer.
+_ACK_SECONDS: Final = 0.1
 
 
 def register(app: AsyncApp, services: Services) -> None:
@@ -117,6 +119,7 @@ async def _take_submission(services: Services, ack: AsyncAck, body: Body) -> Non
     reply.tell_with(lambda sentence: form_view(fields, note=sentence))
 
     async def answer(request: Request) -> None:
+        await asyncio.sleep(_ACK_SECONDS)
         await request.reply.show(await answer_search(services, request, command))
 
     await ack(response_action="update", view=loading_modal(texts.FORM_TITLE, command=command))
