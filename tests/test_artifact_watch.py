@@ -116,6 +116,7 @@ async def test_a_store_that_raises_is_reported_and_looked_at_again() -> None:
 
 
 async def test_a_look_that_hangs_is_reported_once_and_never_runs_twice_at_a_time() -> None:
+    """B46: a hung run is told."""
     store = ScriptedStore(outcome(changed=True))
     store.gate.clear()
     with watching(store, patience_seconds=0.05) as (watch, reports):
@@ -154,7 +155,7 @@ async def test_the_time_of_the_last_look_is_known() -> None:
 
 
 async def test_the_job_runs_late_rather_than_never_once_for_all_and_never_twice_at_a_time() -> None:
-    """APScheduler's defaults would drop a run that is a second late."""
+    """B46, B47: APScheduler's defaults would drop a run that is a second late."""
     with watching(ScriptedStore(outcome()), interval_seconds=60) as (watch, _):
         watch.start()
         job = watch.scheduler.get_job(JOB_ID)
@@ -166,6 +167,7 @@ async def test_the_job_runs_late_rather_than_never_once_for_all_and_never_twice_
 
 
 async def test_runs_missed_while_the_machine_slept_become_one() -> None:
+    """B46: late rather than never, once for all."""
     store = ScriptedStore(outcome())
     with watching(store, interval_seconds=60) as (watch, _):
         watch.start()

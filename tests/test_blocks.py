@@ -212,6 +212,7 @@ def test_paging_ends_with_a_sentence_at_the_last_offset() -> None:
 
 
 def test_hits_that_do_not_fit_are_left_for_next() -> None:
+    """B35: fewer hits rather than more than Slack takes in all."""
     documents = [make_document(number, "limit 429 " * 100, author_name="&" * 80) for number in range(1, 6)]
     view = make_view(documents, offset=5, next_cursor="cursor-10", previous_cursor="b")
     whole = render_results(view)
@@ -306,6 +307,7 @@ def test_without_link_and_buttons_a_hit_has_no_empty_row() -> None:
 
 
 def test_missing_fields_have_placeholders_and_no_broken_link() -> None:
+    """B33: a file alone, no author, no channel, no link."""
     message = render(make_empty_document())
 
     assert "Unknown author" in lines(message)[1]
@@ -463,6 +465,7 @@ _TEXT = st.one_of(
 def test_no_page_ever_breaks_slacks_limits(
     rows: list[tuple[str, str, str]], understood: str, notices: list[str], with_more: bool
 ) -> None:
+    """B34, B35: whatever the hits are, each block and all together are legal."""
     documents = [
         make_document(number, text, author_name=author, channel_name=channel)
         for number, (text, author, channel) in enumerate(rows, start=1)

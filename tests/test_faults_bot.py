@@ -68,6 +68,7 @@ def answers(office: Office, user: str) -> list[SeenMessage]:
 
 
 async def test_twelve_at_once_with_a_hanging_embedding_service(tmp_path: Path) -> None:
+    """B36: every ack comes at once, every answer later."""
     with FakeEndpoint() as endpoint:
         folder = tmp_path / "archive"
         build_archive(folder, embedders=EmbedderFactory(endpoint.ollama_url, "nomic-embed-text"))
@@ -245,6 +246,7 @@ async def cut_connection(office: Office, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["refresh", "close", "fin", "rst"])
 async def test_after_a_cut_connection_the_next_command_is_answered(quick: Office, kind: str) -> None:
+    """B41: refresh, CLOSE, FIN and RST."""
     await quick.ask("rate limit")
     await cut_connection(quick, kind)
 
@@ -252,6 +254,7 @@ async def test_after_a_cut_connection_the_next_command_is_answered(quick: Office
 
 
 async def test_it_comes_back_although_slack_refuses_a_new_connection_three_times(quick: Office) -> None:
+    """B41: a network that stays away for a while."""
     quick.slack.fault("status_500", method="apps.connections.open", times=3)
     await cut_connection(quick, "rst")
 
@@ -285,7 +288,7 @@ async def test_a_search_under_way_survives_a_refresh(office: Office) -> None:
 async def test_a_client_that_does_not_recover_is_replaced_by_a_new_one(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A closed client never reconnects, whatever its session does: only another client helps."""
+    """B41: a closed client never reconnects, whatever its session does: only another client helps."""
     monkeypatch.setattr("bot.connection.PATIENCE_SECONDS", 0.5)
     connection = office.bot.connection
     assert connection._handler is not None

@@ -268,6 +268,7 @@ async def find_similar(office: Office, message: SeenMessage, user: str = ADA) ->
 
 
 async def test_find_similar_opens_at_once_and_finds_others_without_itself(office: Office) -> None:
+    """B38: the modal comes first, what it shows later."""
     person = office.slack.person(ADA)
     message = await seeded(office, person, "1760600000.000100", "Lunch is at the harbour on Friday")
     view = await find_similar(office, message)

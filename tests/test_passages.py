@@ -166,6 +166,7 @@ def test_a_code_block_stands_on_lines_of_its_own() -> None:
 
 
 def test_a_cut_inside_a_code_block_leaves_code_on_both_sides_of_the_match() -> None:
+    """B34: a fence that is cut is closed."""
     found = passage("```\n" + "line of code\n" * 100 + "beta\n" + "line of code\n" * 100 + "```", "beta", max_chars=60)
     assert all(segment.code for segment in found.segments)
     assert "`" not in shown(found)

@@ -162,6 +162,7 @@ def test_stacked_marks_are_thinned() -> None:
 
 
 def test_an_emoji_at_the_cut_is_kept_whole_or_left_out() -> None:
+    """B42: an emoji of several characters is one thing."""
     clusters = regex.findall(r"\X", cut("ab" + FAMILY * 40, 100))
 
     assert clusters[-1] == "…"

@@ -51,6 +51,7 @@ async def office(archive: Path, tmp_path: Path) -> AsyncIterator[Office]:
 
 
 async def test_a_search_answers_the_asker_alone(office: Office) -> None:
+    """B39: nothing is posted to the channel."""
     answer = await office.ask("rate limit 429")
 
     assert answer.is_ephemeral
@@ -81,7 +82,7 @@ async def test_next_leads_to_the_end_and_previous_back(office: Office) -> None:
 
 
 async def test_next_six_times_on_one_message_uses_six_response_urls(office: Office) -> None:
-    """A response_url is good for five uses; every press brings its own."""
+    """B37: a response_url is good for five uses; every press brings its own."""
     message = await office.ask("rate limit 429 in:#payments mode:lexical")
     for label in ("Next", "Next", "Next", "Next", "Previous", "Previous", "Next"):
         message = await office.press(message, label)
@@ -148,7 +149,7 @@ async def test_an_unknown_name_is_said_with_the_nearest_that_one_may_see(office:
 
 
 async def test_what_the_asker_may_not_see_is_never_found_or_counted(office: Office) -> None:
-    """Private channels are not served yet, not even to their members."""
+    """B44: a private channel that the bot is not in is not served, not even to its members."""
     for user in (ADA, BEN):
         answer = await office.ask('"secret merger"', user=user)
         assert "called" not in answer.plain_text
@@ -252,6 +253,7 @@ async def test_a_button_that_is_not_ours_as_it_stands_says_so(office: Office, ch
 
 
 async def test_after_half_an_hour_the_same_search_is_run_afresh(office: Office) -> None:
+    """B37: an old button is a sentence and a fresh search."""
     message = await office.ask("rate limit 429")
     message = await office.press(message, "Next")
     office.clock.ahead = HALF_AN_HOUR
@@ -301,7 +303,7 @@ async def test_help_and_status(office: Office) -> None:
 
 
 async def test_hostile_text_is_shown_as_it_is_and_pings_nobody(office: Office) -> None:
-    """The harness also checks every payload, and that nobody would have been notified."""
+    """B42: the harness also checks every payload, and that nobody would have been notified."""
     answer = await office.ask("hostile")
     assert "@channel" in answer.plain_text or "<!channel>" in answer.plain_text
     giant = await office.ask("giant mode:lexical")
@@ -321,6 +323,7 @@ async def test_mentions_in_a_query_ping_nobody_either(office: Office) -> None:
 
 
 async def test_show_in_archive_opens_at_once_and_fills(office: Office) -> None:
+    """B38: a trigger is good for three seconds."""
     person = office.slack.person(ADA)
     message = await seeded(office, person, "1760500000.000100", "The checkout outage E4392 began at noon")
 

@@ -127,7 +127,7 @@ async def test_cancel_leads_back_to_the_hit_and_posts_nothing(office: Office) ->
 
 
 async def test_what_is_in_the_message_pings_nobody(office: Office) -> None:
-    """The recorder would have noted a mention; what was typed as one stands there as text."""
+    """B42: the recorder would have noted a mention; what was typed as one stands there as text."""
     after = await confirm(office, await ask_to_share(office, into=GENERAL, command="hostile"))
     [seen] = public(office, GENERAL)
 
@@ -249,6 +249,7 @@ async def test_members_are_read_page_by_page_and_no_further_than_needed(
 
 
 async def test_a_private_channels_message_is_shared_only_where_it_was_written(office: Office) -> None:
+    """B39: a private answer never becomes public."""
     office.slack.join(SECRET, BOT)
     elsewhere = await ask_to_share(office, into=TEAM_ROOM, command="secret merger")
     at_home = await ask_to_share(office, into=SECRET, command="secret merger")

@@ -244,6 +244,7 @@ class FailsOnPage(AsyncWebClient):
     ],
 )
 async def test_half_a_list_is_never_used_nor_kept(fault: str, details: dict[str, Any]) -> None:
+    """B45: a list that broke off at page two is no list."""
     made: list[FailsOnPage] = []
 
     def client(slack: LocalSlack) -> AsyncWebClient:
