@@ -79,10 +79,13 @@ def _redacted(value: object) -> object:
     if isinstance(value, str):
         return _SECRETS.sub("[secret]", value)
     if isinstance(value, dict):
-        return {key: _redacted(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
+        return {_SECRETS.sub("[secret]", str(key)): _redacted(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
         return [_redacted(inner) for inner in value]
-    return value
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    # The renderer would write it as this text.
+    return _SECRETS.sub("[secret]", str(value))
 
 
 class _ExceptionDescriber:

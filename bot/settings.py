@@ -116,6 +116,7 @@ class EngineSettings(BaseSettings):
     artifacts: Path | None = Field(None, description="Folder that holds `current.duckdb` and its artifacts.")
     embedding_url: str | None = Field(
         None,
+        repr=False,
         description="Embedding service: Ollama's `/api/embed` or an OpenAI-compatible `/v1/embeddings`. "
         "Unset: the model that comes with the package.",
     )
