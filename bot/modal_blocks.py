@@ -16,14 +16,16 @@ NOTE_BLOCK: Final = "modal_note"
 _NOTE_CHARACTERS: Final = 2_000
 
 
-def loading_modal(title: str, *, command: str = "") -> Block:
+def loading_modal(title: str, *, command: str = "", external_id: str | None = None) -> Block:
     """Return the modal to show at once, before any work.
 
     Args:
         title: At most 24 characters.
         command: What is searched for, so that the form can be filled with it again; it stays with the modal.
+        external_id: By which `Reply.fill` finds it.
     """
-    return _framed([section(plain_text(texts.LOADING))], title=title, command=command)
+    view = _framed([section(plain_text(texts.LOADING))], title=title, command=command)
+    return view if external_id is None else {**view, "external_id": external_id}
 
 
 def message_modal(message: RenderedMessage, *, title: str, command: str = "") -> Block:

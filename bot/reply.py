@@ -31,6 +31,8 @@ _SEND_SECONDS = 10
 _STALE = "hash_conflict"
 _CLOSED = "not_found"
 _FULL = "push_limit_reached"
+# Seconds between tries while an ack is on its way; about three in all, as long as Slack waits for it.
+_ACK_PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 0.8, 0.8)
 
 
 def _retry_handlers() -> list[AsyncRetryHandler]:
@@ -83,6 +85,7 @@ class Reply:
         # A submission's hash is that of the form, which its ack has replaced.
         self._hash = modal.hash if modal is not None and is_press else None
         self._problem: Callable[[str], Block] | None = None
+        self._expected: str | None = None
 
     @classmethod
     def to_body(cls, body: Body, *, client: AsyncWebClient) -> "Reply":
@@ -115,9 +118,18 @@ class Reply:
         """What the modal's search was, in full; empty where there is none."""
         return self._command
 
-    def fill(self, *, title: str, command: str = "") -> None:
-        """Take it that the modal now holds nothing but a title, and that `command` is what it searches for."""
+    def fill(self, *, title: str, command: str = "", external_id: str | None = None) -> None:
+        """Take it that the modal now holds nothing but a title, and that `command` is what it searches for.
+
+        Args:
+            title: The title.
+            command: The command in full.
+            external_id: That of the empty modal where an ack puts it there. An ack and a call travel on different
+                ways, and Slack may meet the call first: the id lets the answer wait until the empty modal is
+                there, instead of being painted over by it.
+        """
         self._modal, self._title, self._command, self._hash = None, title, command, None
+        self._expected = external_id
 
     def tell_with(self, make: Callable[[str], Block]) -> None:
         """Let sentences be told as the modal that `make` gives for them."""
@@ -217,13 +229,7 @@ class Reply:
             Whether Slack took it; a modal that was closed meanwhile is no fault.
         """
         try:
-            try:
-                answer = await self._client.views_update(view_id=self._view_id, view=view, hash=self._hash)
-            except SlackApiError as exc:
-                if error_code(exc) != _STALE:
-                    raise
-                _log.info("view_redrawn_since")
-                answer = await self._client.views_update(view_id=self._view_id, view=view)
+            answer = await self._send_view(view)
         except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as exc:
             if isinstance(exc, SlackApiError) and error_code(exc) == _CLOSED:
                 _log.info("view_closed")
@@ -232,6 +238,33 @@ class Reply:
             return False
         self._hash = answer["view"].get("hash")
         return True
+
+    async def _send_view(self, view: Block) -> AsyncSlackResponse:
+        if self._expected is not None:
+            return await self._send_expected(view, external_id=self._expected)
+        try:
+            return await self._client.views_update(view_id=self._view_id, view=view, hash=self._hash)
+        except SlackApiError as exc:
+            if error_code(exc) != _STALE:
+                raise
+            _log.info("view_redrawn_since")
+            return await self._client.views_update(view_id=self._view_id, view=view)
+
+    async def _send_expected(self, view: Block, *, external_id: str) -> AsyncSlackResponse:
+        """Fill the modal that an ack puts there, once it is there."""
+        for pause in _ACK_PAUSES:
+            try:
+                answer = await self._client.views_update(external_id=external_id, view=view)
+            except SlackApiError as exc:
+                if error_code(exc) != _CLOSED:
+                    raise
+                await asyncio.sleep(pause)
+            else:
+                self._expected = None
+                return answer
+        # Closed, or an ack that Slack dropped; then the form is still there and takes the answer.
+        self._expected = None
+        return await self._client.views_update(view_id=self._view_id, view=view)
 
     async def _post(self, message: RenderedMessage, *, replace_original: bool) -> bool:
         if self._response_url is None:

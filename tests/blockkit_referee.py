@@ -68,7 +68,7 @@ _KEYS: dict[str, tuple[set[str], set[str]]] = {
     "text": ({"text"}, {"style"}),
     "emoji": ({"name"}, set()),
     "home": ({"blocks"}, {"callback_id", "private_metadata"}),
-    "modal": ({"title", "blocks"}, {"submit", "close", "callback_id", "private_metadata"}),
+    "modal": ({"title", "blocks"}, {"submit", "close", "callback_id", "private_metadata", "external_id"}),
 }
 _INPUTS = {
     "plain_text_input",

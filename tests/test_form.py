@@ -1,5 +1,6 @@
 """The search form, from every place that opens it to the results within the same modal."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import date
 from pathlib import Path
@@ -259,12 +260,15 @@ async def test_a_guest_is_told_of_channels_they_are_not_in_as_of_none(office: Of
     assert errors[0] == errors[1] == {FormBlock.CHANNELS.value: texts.FORM_CHANNEL_UNKNOWN}
 
 
-async def test_who_is_no_person_is_refused_over_the_form(office: Office) -> None:
+async def test_who_is_no_person_is_refused_and_the_ack_does_not_paint_over_it(office: Office) -> None:
+    """An ack goes through the socket and an answer through a call: Slack may meet this quick answer first."""
     person = office.slack.person(ROBO)
     form = await open_by_command(office, user=ROBO)
     await person.fill(form, {FormBlock.TEXT.value: "rate limit"}).submit()
-
     await person.wait_for_view(lambda seen: seen.plain_text.startswith(texts.REFUSED_BOT))
+    await asyncio.sleep(0.3)
+
+    assert [seen for seen in person.views if seen.plain_text.startswith(texts.LOADING)] == []
 
 
 async def test_new_search_opens_the_form_at_once_however_slow_slack_is(office: Office) -> None:

@@ -6,6 +6,7 @@ field; whether that was in time or not, the modal then says at once that it is s
 
 import asyncio
 from typing import Final
+from uuid import uuid4
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
@@ -30,8 +31,6 @@ SEARCH_ARCHIVE: Final = "search_archive"
 """The global shortcut's callback_id."""
 
 _CHECK_SECONDS: Final = 1.5
-# Bolt sends an ack some ten milliseconds after `ack` has returned, and the view in it would cover a quicker answer.
-_ACK_SECONDS: Final = 0.1
 
 
 def register(app: AsyncApp, services: Services) -> None:
@@ -115,12 +114,12 @@ async def _take_submission(services: Services, ack: AsyncAck, body: Body) -> Non
         await ack(response_action="errors", errors=errors)
         return
     reply = Reply.to_body(body, client=services.client)
-    reply.fill(title=texts.FORM_TITLE, command=command)
+    external_id = uuid4().hex
+    reply.fill(title=texts.FORM_TITLE, external_id=external_id, command=command)
     reply.tell_with(lambda sentence: form_view(fields, note=sentence))
 
     async def answer(request: Request) -> None:
-        await asyncio.sleep(_ACK_SECONDS)
         await request.reply.show(await answer_search(services, request, command))
 
-    await ack(response_action="update", view=loading_modal(texts.FORM_TITLE, command=command))
+    await ack(response_action="update", view=loading_modal(texts.FORM_TITLE, command=command, external_id=external_id))
     services.guard.start(body, answer, reply=reply)
