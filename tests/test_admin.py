@@ -11,6 +11,7 @@ from bot import texts
 from bot.audit import read_audit
 from bot.limits import MESSAGE_BLOCKS, MESSAGE_CHARACTERS
 from tests.bot_harness import ADA, BEN, GENERAL, GUS, ROBO, TEAM_ID, Office, build_archive, eventually, running_bot
+from tests.log_capture import captured_log
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +153,23 @@ async def test_what_the_logs_lost_and_alerts_are_told_to_admins_alone(office: Of
     assert texts.audit_losses(3, is_failing=False) in mine.plain_text
     assert "audit" not in others.plain_text
     assert office.slack.person(ADA).messages(GENERAL)
+
+
+async def test_an_alert_is_logged_kept_and_told_to_admins_while_it_holds(archive: Path, tmp_path: Path) -> None:
+    settings = {"audit_dir": tmp_path / "audit", "admins": frozenset({ADA}), "alert_searches": 3, "alert_minutes": 10}
+    with captured_log() as log:
+        async with running_bot(archive, **settings) as office:
+            for _ in range(3):
+                await office.ask("xylophone mode:lexical", user=BEN)
+            during = await office.ask("status")
+            others = await office.ask("status", user=BEN)
+            for number in range(6):
+                await office.ask(f"rate limit {number}", user=BEN)
+            after = await office.ask("status")
+
+    assert "Alert: no_hit all 100%" in during.plain_text
+    assert "Alert" not in others.plain_text
+    assert "Alert" not in after.plain_text
+    kept = [one.reason for one in read_audit(tmp_path / "audit") if one.event == "alert"]
+    assert kept.count("no_hit all 100%") == kept.count("over: no_hit all") == 1
+    assert log.events().count("segment_alert") == log.events().count("segment_alert_over") == len(kept) / 2
