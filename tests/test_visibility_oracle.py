@@ -6,7 +6,7 @@ scores and cosines that DuckDB gives every document, and which documents hold a 
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +174,10 @@ class OracleReader:
         self._whole = whole
         self._seen = seen
         self._scores: Mapping[str, float] = {}
+
+    def allows_beside(self) -> bool:
+        """One list after the other."""
+        return False
 
     def read_terms(self, words: Sequence[str]) -> QueryTerms:
         """The query's terms by the whole archive."""
@@ -406,6 +410,56 @@ def test_searches_find_what_the_oracle_finds(
             if covers := seen.rows[hit.document.document_id].covers:
                 cited = next(one for one in covers if seen.allows(seen.rows[one]))
                 assert hit.document.metadata["message_id"] == cited
+
+
+@settings(examples, max_examples=30)
+@given(
+    seed=st.sampled_from(SEEDS),
+    make=st.sampled_from(MAKES),
+    asker=askers,
+    number=st.integers(0, 90),
+    vector=vectors,
+)
+def test_similar_ones_are_the_nearest_of_what_is_seen_without_the_message_itself(
+    archives: Archives, *, seed: int, make: str, asker: Asker, number: int, vector: int
+) -> None:
+    archive, toy = archives.get(seed, make), Toy(vector)
+    visibility = asker.visibility(Seen(archive, asker.before_denials()).messages())
+    sources = [row for row in archive.rows if row.kind != "thread_context" and row.text.strip()]
+    source = sources[number % len(sources)]
+    request = SearchRequest(
+        text="", mode=Mode.SEMANTIC, similar_to=source.document_id, folds_threads=True, limit=RESIDENT_PAGE
+    )
+    seen = Seen(archive, visibility.without(source.document_id))
+    nearest = nearest_to(archive, source, toy)
+    expected: dict[str, str] = {}
+    for one in (one for one in nearest if seen.allows(seen.rows[one])):
+        expected.setdefault(thread_of(seen.rows[one]) or one, one)
+
+    for artifact in (archive.resident, archive.duckdb):
+        if not Seen(archive, visibility).allows(source):
+            with pytest.raises(NotFoundError):
+                search_slack(artifact, request, visibility=visibility, embedder=toy)
+            continue
+        found: list[str] = []
+        cursor: str | None = None
+        while cursor is not None or not found:
+            page = search_slack(artifact, replace(request, cursor=cursor), visibility=visibility, embedder=toy)
+            found += [hit.document.document_id for hit in page.hits]
+            if (cursor := page.next_cursor) is None:
+                break
+        assert found == list(expected.values())
+
+
+def nearest_to(archive: Archive, source: Row, toy: Toy) -> list[str]:
+    """Every document that has a vector, the nearest first, whoever may see it."""
+    with archive.duckdb.cursor() as cursor:
+        own = cursor.execute(
+            "SELECT embedding FROM document_vectors WHERE document_id = ?", [source.document_id]
+        ).fetchone()
+        vector = np.array(own[0], dtype=np.float32) if own is not None else toy.vector
+        whole = DuckDBReader(archive.duckdb, cursor, filters=Filters(), visibility=Visibility.everything())
+        return [one.document_id for one in whole.semantic(vector, limit=EVERY).candidates]
 
 
 def thread_sizes(seen: Seen) -> dict[str | None, int]:
