@@ -24,6 +24,8 @@ from localslack.seen import plain_text_of
 from localslack.server import LocalSlack
 
 ANSWER_SECONDS: Final = 15.0
+# In an answer's heading, where the query got no vector.
+_WITHOUT_MEANING: Final = "keyword search only"
 _SENTENCES: Final = (
     texts.BUSY,
     texts.USER_BUSY,
@@ -72,6 +74,7 @@ class Command:
     sent: float
     acked: bool = False
     ack_seconds: float | None = None
+    error: str | None = None
     answers: list[Answer] = field(default_factory=list)
     answered: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -158,6 +161,7 @@ class Crowd:
         self.commands.append(command)
         outcome = await self._slack.person(person).type(f"/slackquery {command.text}", channel=LOBBY)
         command.acked, command.ack_seconds = outcome.acked, outcome.seconds if outcome.acked else None
+        command.error = outcome.error
         return command
 
     async def ask_and_wait(
@@ -210,7 +214,7 @@ class Crowd:
         if not (expected <= shown if command.hybrid else expected == shown):
             return Verdict.WRONG
         # Without a vector an answer lists what the words find, which is what was planted.
-        return Verdict.DEGRADED if unconfirmed or texts.DEGRADED in text else Verdict.RIGHT
+        return Verdict.DEGRADED if unconfirmed or _WITHOUT_MEANING in text else Verdict.RIGHT
 
     @staticmethod
     def _judge_sentence(text: str, shown: frozenset[int]) -> Verdict:

@@ -235,7 +235,7 @@ async def scene(
 
 
 @asynccontextmanager
-async def small_disk(path: Path, *, size: str = "2m") -> AsyncIterator[Path]:
+async def small_disk(path: Path, *, size: str = "12m") -> AsyncIterator[Path]:
     """Mount a small disk of its own at a path for the duration of the block; only root may.
 
     Raises:
