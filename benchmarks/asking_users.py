@@ -80,11 +80,13 @@ class Command:
 
     @property
     def text(self) -> str:
-        """What is typed: hybrid ones hold a word of their own, so that no vector is remembered."""
+        """What is typed: the word in quotes, so that what must be found is known in every mode.
+
+        Hybrid ones hold a word of their own, so that no vector is remembered.
+        """
         own = "".join(chr(97 + int(digit)) for digit in f"{self.number:06}")
-        return (
-            f"{self.word} {own}zq -q{self.number:06}" if self.hybrid else f"{self.word} mode:lexical -q{self.number:06}"
-        )
+        rest = f"{own}zq" if self.hybrid else "mode:lexical"
+        return f'{rest} "{self.word}" -q{self.number:06}'
 
     @property
     def taken(self) -> list[Answer]:
@@ -211,7 +213,7 @@ class Crowd:
         expected = self.planted.expected(command.person, command.word)
         if unconfirmed:
             expected = self.planted.notes[command.word, LOBBY]
-        if not (expected <= shown if command.hybrid else expected == shown):
+        if expected != shown:
             return Verdict.WRONG
         # Without a vector an answer lists what the words find, which is what was planted.
         return Verdict.DEGRADED if unconfirmed or _WITHOUT_MEANING in text else Verdict.RIGHT

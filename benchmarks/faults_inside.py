@@ -188,21 +188,19 @@ async def full_disk(scene: Scene) -> None:
             "SLACKQUERY_AUDIT_DIR": str(disk / "audit"),
             "SLACKQUERY_STORE": str(disk / "store.sqlite3"),
         }
-        bot = await scene.start_bot(log_to=disk / "bot.log")
+        await scene.start_bot(log_to=disk / "bot.log")
         await scene.healthy()
         filling = disk / "filling"
-        with filling.open("wb") as file:
+        with filling.open("wb", buffering=0) as file:
             try:
                 while True:
                     file.write(bytes(4096))
-                    file.flush()
             except OSError as error:
                 scene.notes.append(f"disk: {error.strerror}")
         await scene.ask(20)
         filling.unlink(missing_ok=True)
         scene.cleared()
         scene.notes.append(f"recovery with room again: {await scene.timed_recovery()}")
-        await bot.stop()
 
 
 async def audit_removed(scene: Scene) -> None:

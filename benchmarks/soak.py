@@ -171,12 +171,12 @@ class Soak:
         while True:
             await asyncio.sleep(60)
             newest = self.samples[-1]
-            # Judging old commands again and again would cost more and more.
-            tally = self._crowd.tally(self._crowd.commands[-200:])
+            # The newest may still wait for their answers; judging old ones again and again would cost more and more.
+            tally = self._crowd.tally(self._crowd.commands[-260:-60])
             print(
                 f"{(time.monotonic() - began) / 60:.0f} min: {newest.memory_mib:.0f} MiB, {newest.files} files, "
                 f"{newest.threads} threads, {len(self._crowd.commands)} commands, {self.swaps} swaps, "
-                f"{self.refreshes} refreshes; of the last {tally.sent}: {json.dumps(tally.counts())}",
+                f"{self.refreshes} refreshes; of {tally.sent} recent ones: {json.dumps(tally.counts())}",
                 flush=True,
             )
             # The local Slack keeps all it saw, which this does not look at.
