@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import pickle
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -115,7 +116,7 @@ def _draw(
     import numpy as np  # noqa: PLC0415
 
     rows = [
-        (f"{key}\n{segment.removeprefix('kind=')} ({len(qids)})", scored, qids)
+        ("\n".join([key, *textwrap.wrap(f"{segment.removeprefix('kind=')} ({len(qids)})", 18)]), scored, qids)
         for key, scored in figures.items()
         for segment, qids in _drawn_segments(gathered[key][0]).items()
     ]
@@ -136,7 +137,7 @@ def _draw(
     axes.set_ylabel("nDCG@10, 95% interval")
     axes.set_ylim(0, 1)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(ncols=len(WAYS), frameon=False, loc="upper center")
+    axes.legend(ncols=len(WAYS), frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     plot.savefig(path)
 
 
