@@ -102,3 +102,24 @@ async def test_what_is_left_is_the_same_in_every_mode(
     assert set(marks) - folded == wanted - folded
     assert len(set(marks) & folded) == (1 if folded else 0)
     assert len(marks) == len(set(marks))
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_order_is_the_same_in_every_mode(office: Office, mode: str) -> None:
+    newest = await found(office, f"invoice printer sort:newest mode:{mode}")
+    oldest = await found(office, f"sort:oldest invoice mode:{mode} printer")
+
+    places = [MARKS.index(mark) for mark in newest]
+    assert places == sorted(places, reverse=True)
+    assert len(places) == len(MARKS) - (mode == "hybrid")  # hybrid lists a thread once
+    if mode != "hybrid":
+        assert oldest == newest[::-1]
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_answer_repeats_how_each_modifier_was_understood(office: Office, mode: str) -> None:
+    answer = await office.ask(f'invoice "tray two" -works has:link is:thread sort:newest mode:{mode}')
+    first = answer.plain_text.splitlines()[0]
+
+    for said in ("invoice", "tray two", "works", "link", "thread", "newest"):
+        assert said in first, said
