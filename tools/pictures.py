@@ -25,6 +25,7 @@ CACHE: Final = ROOT / "build" / "demo-cache"
 _START_SECONDS: Final = 180
 _SIZE: Final = (1180, 900)
 _QUERY: Final = "rate limit 429 partner tier"
+_FORM: Final = "Search the archive"
 _HIT: Final = re.compile("^More")
 
 Surface: TypeAlias = Callable[[Page], Awaitable[Locator | Page]]
@@ -107,16 +108,16 @@ async def share_refused(page: Page) -> Locator | Page:
 
 async def form(page: Page) -> Locator | Page:
     """The search form, from the bare command."""
-    await _type(page, "/slackquery")
-    dialog = page.get_by_role("dialog")
-    await expect(dialog).to_contain_text("What do you look for?", timeout=10_000)
+    await _type(page, "/slackquery ")
+    field = page.get_by_role("dialog", name=_FORM).get_by_role("textbox").first
+    await expect(field).to_be_focused(timeout=10_000)
     return page
 
 
 async def modal_results(page: Page) -> Locator | Page:
     """Results in the modal that the form was."""
     await form(page)
-    dialog = page.get_by_role("dialog")
+    dialog = page.get_by_role("dialog", name=_FORM)
     await dialog.get_by_role("textbox").first.fill(_QUERY)
     await dialog.get_by_role("button", name="Search", exact=True).click()
     await expect(dialog).to_contain_text("archive of", timeout=20_000)
