@@ -32,7 +32,7 @@ _SENTENCES: Final[tuple[tuple[type[Exception], str], ...]] = (
     (SlackUnavailableError, texts.SLACK_DID_NOT_ANSWER),
     (DenyListError, texts.ARCHIVE_UNUSABLE),
     (PoolFullError, texts.BUSY),
-    (UserBusyError, texts.BUSY),
+    (UserBusyError, texts.USER_BUSY),
     (PoolClosedError, texts.STOPPING),
 )
 # These are part of the day's work: a line in the log, no traceback.

@@ -398,6 +398,47 @@ async def test_a_file_overwritten_in_place_is_noticed_and_never_mixed(office: Of
     assert "A platypus joined the partner tier" in after.plain_text
 
 
+async def test_an_archive_whose_file_is_deleted_while_it_serves_goes_on_serving(office: Office) -> None:
+    for one in office.artifacts.iterdir():
+        one.unlink()
+    await office.bot.services.watch.check()
+
+    assert "results 1 to 5" in (await office.ask("rate limit")).plain_text
+
+
+async def test_an_archive_cut_short_while_it_serves_is_said_and_the_next_one_serves(
+    office: Office, newer: Path
+) -> None:
+    served = (office.artifacts / "current.duckdb").resolve()
+    served.chmod(0o644)
+    os.truncate(served, served.stat().st_size // 2)
+    during = await office.ask("rate limit")
+    publish(office.artifacts, newer)
+    await office.bot.services.watch.check()
+    after = await office.ask("platypus mode:lexical")
+
+    assert texts.ARCHIVE_REPLACED in during.plain_text or texts.ARCHIVE_UNUSABLE in during.plain_text
+    assert "A platypus joined the partner tier" in after.plain_text
+
+
+async def test_everybody_who_is_turned_away_is_told_so(archive: Path) -> None:
+    async with running_bot(archive, workers=1, queue_limit=3, user_limit=1) as office:
+        typed = await asyncio.gather(
+            *(
+                office.slack.person(user).type("/slackquery rate limit", channel=GENERAL)
+                for user in (*CROWD, *CROWD, *CROWD)
+            )
+        )
+        await eventually(lambda: all(len(answers(office, user)) == 3 for user in CROWD), seconds=15)
+
+        assert all(outcome.acked for outcome in typed)
+        told = [seen.plain_text for user in CROWD for seen in answers(office, user)]
+        refused = [text for text in told if texts.BUSY in text or texts.USER_BUSY in text]
+        assert any(texts.USER_BUSY in text for text in refused)
+        assert any(texts.BUSY in text for text in refused)
+        assert all("results 1 to 5" in text for text in told if text not in refused)
+
+
 def corrupt(target: Path) -> None:
     content = bytearray(target.read_bytes())
     middle = len(content) // 2

@@ -61,7 +61,7 @@ async def run(guard: Guard, error: BaseException) -> HeardReply:
         (RefusedError(Refusal.UNKNOWN), texts.REFUSED_UNKNOWN),
         (SlackUnavailableError(method="users.info", reason="timeout"), texts.SLACK_DID_NOT_ANSWER),
         (PoolFullError("full"), texts.BUSY),
-        (UserBusyError("busy"), texts.BUSY),
+        (UserBusyError("busy"), texts.USER_BUSY),
         (PoolClosedError("closed"), texts.STOPPING),
         (TimeoutError(), texts.TOOK_TOO_LONG),
         (ArtifactMissingError("/srv/secret/path"), texts.NO_ARCHIVE),
