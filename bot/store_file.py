@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.store_records import RecentSearch, Verdict, Vote, folded
+from retrieval.lexemes import whole_characters
 
 SCHEMA_VERSION: Final = 1
 KEPT_RECENTS: Final = 50
@@ -82,7 +83,7 @@ class StoreFile:
     def put_vote(self, vote: Vote) -> None:
         """Keep a vote in the place of the same person's on the same query and document."""
         marks = ", ".join("?" * len(_VOTE_COLUMNS))
-        values = [str(value) if isinstance(value := getattr(vote, name), Verdict) else value for name in _VOTE_COLUMNS]
+        values = _bound(*(getattr(vote, name) for name in _VOTE_COLUMNS))
         with self._changing() as connection:
             connection.execute(f"INSERT OR REPLACE INTO votes ({', '.join(_VOTE_COLUMNS)}) VALUES ({marks})", values)
 
@@ -91,7 +92,7 @@ class StoreFile:
         with self._changing() as connection:
             connection.execute(
                 "DELETE FROM votes WHERE team_id = ? AND user_id = ? AND query_key = ? AND document_id = ?",
-                (team_id, user_id, query_key, document_id),
+                _bound(team_id, user_id, query_key, document_id),
             )
 
     def find_verdict(self, team_id: str, user_id: str, *, query_key: str, document_id: str) -> Verdict | None:
@@ -99,7 +100,7 @@ class StoreFile:
         with self._using() as connection:
             row = connection.execute(
                 "SELECT verdict FROM votes WHERE team_id = ? AND user_id = ? AND query_key = ? AND document_id = ?",
-                (team_id, user_id, query_key, document_id),
+                _bound(team_id, user_id, query_key, document_id),
             ).fetchone()
         return Verdict(row[0]) if row is not None else None
 
@@ -113,12 +114,12 @@ class StoreFile:
 
     def put_recent(self, team_id: str, user_id: str, recent: RecentSearch) -> None:
         """Keep a search as the person's newest; the same text only once, the newest 50."""
-        person = (team_id, user_id)
+        person = _bound(team_id, user_id)
         with self._changing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO recents (team_id, user_id, folded, command, shown, searched_us)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
-                (*person, folded(recent.command), recent.command, recent.shown, recent.searched_us),
+                (*person, *_bound(folded(recent.command), recent.command, recent.shown, recent.searched_us)),
             )
             connection.execute(
                 "DELETE FROM recents WHERE team_id = ? AND user_id = ? AND rowid NOT IN ("
@@ -133,7 +134,7 @@ class StoreFile:
             rows = connection.execute(
                 "SELECT command, shown, searched_us FROM recents WHERE team_id = ? AND user_id = ?"
                 " ORDER BY searched_us DESC, rowid DESC LIMIT ?",
-                (team_id, user_id, limit),
+                _bound(team_id, user_id, limit),
             ).fetchall()
         return tuple(
             RecentSearch(command=command, shown=shown, searched_us=searched_us) for command, shown, searched_us in rows
@@ -142,7 +143,7 @@ class StoreFile:
     def drop_recents(self, team_id: str, user_id: str) -> None:
         """Erase a person's searches; nothing of them is left in the file."""
         with self._changing() as connection:
-            connection.execute("DELETE FROM recents WHERE team_id = ? AND user_id = ?", (team_id, user_id))
+            connection.execute("DELETE FROM recents WHERE team_id = ? AND user_id = ?", _bound(team_id, user_id))
         with self._using() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
@@ -153,7 +154,7 @@ class StoreFile:
                 connection.execute("DELETE FROM envelopes WHERE taken_s < ?", (now_s - ENVELOPE_SECONDS,))
                 self._pruned_s = now_s
             taken = [
-                connection.execute("INSERT OR IGNORE INTO envelopes VALUES (?, ?)", (one, now_s)).rowcount
+                connection.execute("INSERT OR IGNORE INTO envelopes VALUES (?, ?)", _bound(one, now_s)).rowcount
                 for one in ids
             ]
         return all(taken)
@@ -203,6 +204,11 @@ class StoreFile:
             connection.close()
             raise
         return connection
+
+
+def _bound(*values: str | float) -> tuple[str | float, ...]:
+    """Return values as SQLite can hold them: half a character, which JSON can hold, becomes a replacement."""
+    return tuple(whole_characters(str(value)) if isinstance(value, str) else value for value in values)
 
 
 def _migrate(connection: sqlite3.Connection) -> None:

@@ -135,6 +135,16 @@ async def test_no_more_than_fifty_recent_searches_of_a_person_are_kept(store: St
     assert await commands(store, BEN) == ["lunch"]
 
 
+async def test_half_a_character_stops_nothing(store: Store) -> None:
+    """Found by benchmarks.fuzz, store-file:1:48: SQLite cannot hold it, and the store paused for everybody."""
+    remember(store, TEAM, ADA, command="lunch \udfff today")
+    assert await store.vote(replace(VOTE, command="\ud800", understood="\ud800", text="\ud800"))
+    assert await store.take_envelopes("envelope \udfff")
+
+    assert [one.command for one in await store.recents(TEAM, ADA)] == ["lunch \ufffd today"]
+    assert store.failures == 0
+
+
 async def test_an_empty_search_is_not_remembered(store: Store) -> None:
     remember(store, TEAM, ADA, command="  ")
 

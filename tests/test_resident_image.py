@@ -94,6 +94,22 @@ def test_arrays_of_another_program_are_not_used(tmp_path: Path, monkeypatch: pyt
     assert same(loaded(path)[0], loaded(write_artifact(tmp_path / "old", sorted_rows(3)))[0])
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["length = 1000000000000", "length = -1", "kind = 'O'", "kind = '<M8[s]'", "kind = 'a(('", "first_word = -1"],
+)
+@pytest.mark.parametrize("part", ["format", "postings.rows"])
+def test_a_place_outside_of_what_is_stored_takes_no_memory(tmp_path: Path, part: str, change: str) -> None:
+    """Found by benchmarks.fuzz, artifact-tables:3:20: a length of a terabyte was asked for."""
+    path = write_artifact(tmp_path, sorted_rows(2), image=True)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(f"UPDATE {schema.RESIDENT_PARTS} SET {change} WHERE part = ?", [part])
+    resident, detail = loaded(path)
+
+    assert detail.endswith(f"It was read from its tables: {part} is not among the stored words.")
+    assert resident is not None
+
+
 def test_arrays_that_lack_one_are_not_used(tmp_path: Path) -> None:
     path = write_artifact(tmp_path, sorted_rows(4), image=True)
     with duckdb.connect(str(path)) as connection:

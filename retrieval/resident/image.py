@@ -7,6 +7,7 @@ or BM25 made is not taken (`image_format`), nor bytes whose digest differs; then
 
 import json
 import mmap
+import re
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -36,6 +37,8 @@ WORD_BYTES: Final = 8
 # The part that the column of embeddings holds.
 MATRIX: Final = "vectors.matrix"
 FORMAT: Final = "format"
+# Plain numbers alone: numpy knows kinds whose bytes are places in memory.
+_KIND: Final = re.compile(r"[|<>=]?(?:b1|[iu][1248]|f[48])")
 _LARGE_PAGE: Final = 2 << 20
 _POSTINGS: Final = ("term_ids", "frequencies", "starts", "splits", "ends", "rows", "impacts")
 _FACTS: Final = ("place", "author", "ts_us", "in_thread")
@@ -147,6 +150,20 @@ class Image:
     def __contains__(self, name: str) -> bool:
         return name in self._parts
 
+    def check(self) -> None:
+        """Make sure that every array is one that can be there, before memory is taken for it.
+
+        Raises:
+            ArtifactInvalidError: One is of no kind of numbers, or lies outside what is stored.
+        """
+        for name, part in self._parts.items():
+            fits = _KIND.fullmatch(str(part.kind)) and isinstance(part.length, int) and part.length >= 0
+            if fits and part.first_word is not None:
+                end = part.first_word + -(-part.nbytes // WORD_BYTES)
+                fits = part.first_word >= 0 and end <= self._words.length
+            if not fits:
+                raise ArtifactInvalidError(f"{name} is not among the stored words.", check="resident_parts")
+
     def array(self, name: str) -> Array:
         """Return an array.
 
@@ -237,6 +254,7 @@ def open_image(cursor: "DuckDBPyConnection", *, file: int | None) -> Image | Non
         for name, kind, length, first_word, digest in rows
     }
     image = Image(cursor, parts, file=file)
+    image.check()
     return image if FORMAT in image and image.text(FORMAT) == image_format(cursor) else None
 
 
