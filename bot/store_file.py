@@ -72,7 +72,8 @@ class StoreFile:
 
     def open(self) -> None:
         """Open the file now, and make or migrate its tables."""
-        self._opened()
+        with self._using():
+            pass
 
     def close(self) -> None:
         """Close the file; it is opened again where it is needed."""
@@ -163,6 +164,10 @@ class StoreFile:
     def _using(self) -> Iterator[sqlite3.Connection]:
         try:
             yield self._opened()
+        except UnicodeDecodeError as error:
+            # What SQLite says of a damaged file may quote its bytes.
+            self.close()
+            raise sqlite3.DatabaseError("the file is damaged") from error
         except (sqlite3.Error, OSError):
             self.close()
             raise

@@ -145,6 +145,20 @@ async def test_half_a_character_stops_nothing(store: Store) -> None:
     assert store.failures == 0
 
 
+def test_a_damaged_schema_that_sqlite_cannot_tell_of_is_an_error_of_sqlite(path: Path) -> None:
+    """Found by benchmarks.fuzz, store-file:2:154: the sentence quotes bytes that are no text."""
+    file = StoreFile(path)
+    file.put_vote(VOTE)
+    file.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.close()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE votes", b"CREATE TABLE vo\xc5e("))
+
+    with pytest.raises(sqlite3.DatabaseError):
+        StoreFile(path).open()
+
+
 async def test_an_empty_search_is_not_remembered(store: Store) -> None:
     remember(store, TEAM, ADA, command="  ")
 
