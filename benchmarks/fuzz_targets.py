@@ -351,7 +351,7 @@ def _damaged_export(random: Random) -> bytes:
     stream = io.BytesIO()
     try:
         write_zip(stream, files, method=random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
-    except (ValueError, UnicodeEncodeError):
+    except (ValueError, IndexError):
         return b"PK\x03\x04"
     content = stream.getvalue()
     return damaged_bytes(random, content) if random.random() < 0.3 else content
