@@ -32,6 +32,21 @@ def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
         ZipMembers(_zip(tmp_path / "a.zip", (link, b"/etc/passwd")))
 
 
+@pytest.mark.parametrize(
+    ("whole", "damaged"),
+    [("ä".encode(), b"\xc3("), (b"PK\x01\x02\x14\x03\x14\x00", b"PK\x01\x02\x14\x03\xff\x00")],
+    ids=["a name that is no text", "a format of the future"],
+)
+def test_a_directory_that_cannot_be_read_is_refused_in_words(tmp_path: Path, whole: bytes, damaged: bytes) -> None:
+    """Found by benchmarks.fuzz, export:1:2635: zipfile raises more than its own errors."""
+    path = _zip(tmp_path / "a.zip", ("ä.json", b"[]"))
+    assert whole in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(whole, damaged))
+
+    with pytest.raises(SourceError, match=r"a\.zip is not a zip archive that can be read"):
+        ZipMembers(path)
+
+
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     path = _zip(tmp_path / "bomb.zip", ("general/2026-01-01.json", b"0" * 40_000_000))
 

@@ -1,6 +1,7 @@
 """The files of a source, in a folder or a zip archive, read in place and with limits."""
 
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -95,7 +96,7 @@ class ZipMembers:
         self._path = path
         try:
             self._archive = zipfile.ZipFile(path)
-        except (OSError, zipfile.BadZipFile) as error:
+        except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, struct.error) as error:
             raise SourceError(f"{path.name} is not a zip archive that can be read: {error}.") from error
         entries = self._archive.infolist()
         if len(entries) > MAX_MEMBERS:
