@@ -6,6 +6,7 @@ from typing import Final
 
 from retrieval import schema
 from retrieval.errors import FilterError
+from retrieval.lexemes import whole_characters
 from retrieval.models import DocumentKind, Filters
 from retrieval.visibility import Visibility
 
@@ -34,15 +35,32 @@ class Predicate:
         return Predicate(f"({self.sql}) AND ({other.sql})", self.parameters + other.parameters)
 
 
+_TEXTS: Final = (
+    "workspace_ids",
+    "channel_ids",
+    "author_ids",
+    "excluded_channel_ids",
+    "excluded_author_ids",
+    "has",
+    "phrases",
+    "excluded_phrases",
+    "excluded_words",
+)
+
+
 def validate_filters(filters: Filters) -> None:
     """Make sure that *filters* can be applied.
 
     Raises:
-        FilterError: More than 100 values of one kind, an unknown `has`, no kind, or a start after the end.
+        FilterError: More than 100 values of one kind, an unknown `has`, no kind, half of a character, or a start
+            after the end.
     """
     for name in ("workspace_ids", "channel_ids", "author_ids", "excluded_channel_ids", "excluded_author_ids"):
         if len(getattr(filters, name)) > MAX_VALUES:
             raise FilterError(f"At most {MAX_VALUES} {name.replace('_', ' ')} can be given.")
+    texts = (value for name in _TEXTS for value in getattr(filters, name))
+    if any(whole_characters(value) != value for value in texts):
+        raise FilterError("A filter holds half of a character, which no message can hold.")
     if unknown := set(filters.has) - HAS_VALUES:
         raise FilterError(f"has:{min(unknown)} is not known; use one of {', '.join(sorted(HAS_VALUES))}.")
     if not filters.kinds:

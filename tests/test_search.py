@@ -152,6 +152,15 @@ def test_a_lone_character_that_bigrams_do_not_find_is_said(codes: Artifact, quer
     assert any("stands alone" in warning for warning in page.warnings) is said
 
 
+@pytest.mark.parametrize("name", ["channel_ids", "author_ids", "phrases", "excluded_words"])
+def test_half_a_character_in_a_filter_is_a_clear_error(codes: Artifact, name: str) -> None:
+    """Found by benchmarks.fuzz, search:1:190: DuckDB cannot be given it."""
+    filters = replace(Filters(), **{name: ("\udfff",)})
+
+    with pytest.raises(FilterError, match="half of a character"):
+        find(codes, "E4392", filters=filters)
+
+
 def test_a_query_without_any_word_is_a_clear_error(codes: Artifact) -> None:
     with pytest.raises(QueryTextError, match="no word or number"):
         find(codes, '"')
