@@ -106,9 +106,8 @@ async def play(case: Case, archives: Archives, folder: Path, endpoint: FakeEndpo
             await made.healthy()
         first = len(made.crowd.commands)
         await case.run(made)
-        # Slow answers of the fault itself still come.
-        last = len(made.crowd.commands)
-        recovery = await _recovery(made)
+        last = len(made.crowd.commands) if made.counted is None else made.counted
+        recovery = made.recovery if made.recovery is not None else await _recovery(made)
         for bot in made.bots:
             if (code := await bot.stop()) != 0:
                 made.failures.append(f"a process ended with {code}")

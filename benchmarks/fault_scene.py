@@ -79,6 +79,8 @@ class Scene:
         cleared_at: When the fault was over, by the monotonic clock.
         notes: What is to be said of it beside the counts.
         failures: What did not go as it must, beside the counts.
+        recovery: How long recovery took, where the fault's own coroutine has waited for it.
+        counted: How many commands had been asked before it did; None where it did not.
     """
 
     slack: LocalSlack
@@ -93,6 +95,8 @@ class Scene:
     cleared_at: float = 0.0
     notes: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    recovery: float | None = None
+    counted: int | None = None
     _unseen: int = 0
 
     @property
@@ -167,13 +171,12 @@ class Scene:
                     return
                 await asyncio.sleep(_PROBE_SECONDS)
 
-    async def timed_recovery(self) -> str:
-        """Recover inside the fault's own coroutine, for what is there only so long; return how long it took."""
-        seconds = await self.recover()
-        if seconds is None:
+    async def recover_here(self) -> None:
+        """Wait for recovery inside the fault's own coroutine, for what is there only so long."""
+        self.counted = len(self.crowd.commands)
+        self.recovery = await self.recover()
+        if self.recovery is None:
             self.failures.append("not recovered in time")
-            return "never"
-        return f"{seconds:.1f} s"
 
     async def recover(self) -> float | None:
         """Ask until three answers in a row are right; return the seconds from the fault's end to the first of them.

@@ -200,7 +200,7 @@ async def full_disk(scene: Scene) -> None:
         await scene.ask(20)
         filling.unlink(missing_ok=True)
         scene.cleared()
-        scene.notes.append(f"recovery with room again: {await scene.timed_recovery()}")
+        await scene.recover_here()
 
 
 async def audit_removed(scene: Scene) -> None:

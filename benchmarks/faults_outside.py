@@ -166,7 +166,7 @@ async def service_gone(scene: Scene) -> None:
     with FakeEndpoint(port=port):
         scene.cleared()
         # The bot leaves a service that failed alone for a while; recovery is awaited while it is there.
-        scene.notes.append(f"back on the same port, recovery {await scene.timed_recovery()}")
+        await scene.recover_here()
 
 
 SLACK: Final = (
