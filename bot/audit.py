@@ -301,6 +301,10 @@ def _size_of(path: Path) -> int:
         return 0
 
 
+TEXT_FILTERS: Final = frozenset({"phrases", "excluded_phrases", "excluded_words"})
+"""The conditions that hold what somebody typed, in `Filters`."""
+
+
 def describe_filters(filters: Filters, *, in_full: bool) -> dict[str, object]:
     """Return the conditions that are set; phrases and excluded words in full, or only how many there are."""
     content: dict[str, object] = {}
@@ -308,6 +312,5 @@ def describe_filters(filters: Filters, *, in_full: bool) -> dict[str, object]:
         value = getattr(filters, name)
         if name == "kinds" or value in ((), None, False):
             continue
-        is_text = name in ("phrases", "excluded_phrases", "excluded_words")
-        content[name] = len(value) if is_text and not in_full else value
+        content[name] = len(value) if name in TEXT_FILTERS and not in_full else value
     return content

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bot.audit import describe_filters
+from bot.audit import TEXT_FILTERS, describe_filters
 from retrieval.models import SearchRequest
 
 
@@ -65,9 +65,12 @@ class RecentSearch:
 def query_key(request: SearchRequest) -> str:
     """Return what makes two searches the same query: their words and filters, whatever mode, order and page.
 
-    Case and spacing of the words do not count. The same in every process and after an upgrade.
+    Case and spacing do not count, nor the order in which modifiers stand, nor one that stands twice. The same in
+    every process and after an upgrade.
     """
-    asked = [folded(request.text), describe_filters(request.filters, in_full=True)]
+    described = describe_filters(request.filters, in_full=True)
+    filters = {name: _unordered(value, is_text=name in TEXT_FILTERS) for name, value in described.items()}
+    asked = [folded(request.text), filters]
     content = json.dumps(asked, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
@@ -75,3 +78,10 @@ def query_key(request: SearchRequest) -> str:
 def folded(text: str) -> str:
     """Return text with single spaces and without case: two that are alike in it are the same text."""
     return " ".join(text.split()).casefold()
+
+
+def _unordered(condition: object, *, is_text: bool) -> object:
+    """Return a condition such that it equals any other of the same meaning."""
+    if not isinstance(condition, tuple):
+        return condition
+    return sorted({folded(str(one)) if is_text else str(one) for one in condition})

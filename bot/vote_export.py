@@ -13,6 +13,7 @@
 import hashlib
 import json
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -111,5 +112,8 @@ def _topic(words: str, votes: list[Vote]) -> Topic:
 
 def _write(path: Path, content: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        # One that was there already keeps the mode it had.
+        os.fchmod(descriptor, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
         file.write(content)

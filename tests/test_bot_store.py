@@ -416,6 +416,18 @@ def test_it_is_the_same_query_whatever_the_mode_order_page_case_and_spacing(othe
     assert query_key(other) == query_key(BASE)
 
 
+def of_filters(**conditions: tuple[str, ...]) -> str:
+    return query_key(replace(BASE, filters=Filters(**conditions)))  # type: ignore[arg-type]
+
+
+def test_modifiers_in_another_order_or_twice_are_the_same_query() -> None:
+    assert of_filters(channel_ids=("C2", "C1")) == of_filters(channel_ids=("C1", "C2"))
+    assert of_filters(author_ids=("U1", "U1")) == of_filters(author_ids=("U1",))
+    assert of_filters(excluded_words=("Beta", "alpha")) == of_filters(excluded_words=("alpha", "beta"))
+    assert of_filters(phrases=("Rate  Limit",)) == of_filters(phrases=("rate limit",))
+    assert of_filters(channel_ids=("C1",)) != of_filters(excluded_channel_ids=("C1",))
+
+
 @pytest.mark.parametrize(
     "other",
     [

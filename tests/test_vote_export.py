@@ -85,6 +85,7 @@ def test_queries_without_words_are_left_out_and_counted() -> None:
 def test_both_files_are_what_eval_reads_and_only_their_owner_may_read_them(tmp_path: Path) -> None:
     qrels, queries = tmp_path / "votes.qrels", tmp_path / "votes.queries.jsonl"
     voted = topics_of([FIRST, of(BEN, BAD, document_id="d2", text="Zoë \u2028 “outage”")])
+    qrels.touch(mode=0o644)
 
     write_topics(voted, qrels=qrels, queries=queries)
 
@@ -154,6 +155,7 @@ def test_what_cannot_be_exported_is_one_sentence(store: Path, tmp_path: Path) ->
     assert "cannot be read" in logs("--qrels", target, "--store", tmp_path / "broken", exit_code=1).output
     assert "no vote" in logs("--qrels", target, "--store", store, "--user", "U9", exit_code=1).output
     assert "cannot be written" in logs("--qrels", tmp_path / "no" / "x", "--store", store, exit_code=1).output
+    assert "the same file" in logs("--qrels", target, "--queries", target, "--store", store, exit_code=2).output
     assert "have no meaning" in logs("--qrels", target, "--store", store, "--json", exit_code=2).output
     assert "belong to --qrels" in logs("--store", store, exit_code=2).output
     assert not target.exists()

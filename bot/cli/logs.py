@@ -121,8 +121,11 @@ def logs(
             raise click.UsageError(
                 "--qrels writes votes; other filters than --since, --until and --user have no meaning there."
             )
+        queries = queries or qrels.with_suffix(".queries.jsonl")
+        if queries.resolve() == qrels.resolve():
+            raise click.UsageError("--qrels and --queries name the same file.")
         votes = _votes(store, since=since, until=until, users=users)
-        _export(votes, qrels=qrels, queries=queries or qrels.with_suffix(".queries.jsonl"))
+        _export(votes, qrels=qrels, queries=queries)
         return
     if queries is not None or store is not None:
         raise click.UsageError("--queries and --store belong to --qrels.")
