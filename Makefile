@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST_ARGS ?= -n 2
 
-.PHONY: faults demo test format lint types unit chromium pictures lock clean
+.PHONY: faults fuzz demo test format lint types unit chromium pictures lock clean
 
 demo: $(VENV)/.run
 	@$(BIN)/slackquery demo $(DEMO_ARGS)
