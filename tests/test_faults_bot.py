@@ -423,20 +423,22 @@ async def test_an_archive_cut_short_while_it_serves_is_said_and_the_next_one_ser
 
 async def test_everybody_who_is_turned_away_is_told_so(archive: Path) -> None:
     async with running_bot(archive, workers=1, queue_limit=3, user_limit=1) as office:
+        gate = hold_the_pool(office)
         typed = await asyncio.gather(
             *(
                 office.slack.person(user).type("/slackquery rate limit", channel=GENERAL)
                 for user in (*CROWD, *CROWD, *CROWD)
             )
         )
+        await eventually(lambda: sum(len(answers(office, user)) for user in CROWD) == 3 * len(CROWD) - 3, seconds=15)
+        gate.set()
         await eventually(lambda: all(len(answers(office, user)) == 3 for user in CROWD), seconds=15)
 
         assert all(outcome.acked for outcome in typed)
         told = [seen.plain_text for user in CROWD for seen in answers(office, user)]
-        refused = [text for text in told if texts.BUSY in text or texts.USER_BUSY in text]
-        assert any(texts.USER_BUSY in text for text in refused)
-        assert any(texts.BUSY in text for text in refused)
-        assert all("results 1 to 5" in text for text in told if text not in refused)
+        assert sum("results 1 to 5" in text for text in told) == 3
+        assert sum(texts.USER_BUSY in text for text in told) == 6
+        assert sum(texts.BUSY in text for text in told) == 3 * len(CROWD) - 9
 
 
 def corrupt(target: Path) -> None:
