@@ -44,6 +44,7 @@ from bot.rich_text import Run, one_line, passage_runs, plain_words, rich_text_bl
 from bot.store_records import query_key
 from retrieval.identifiers import find_identifiers
 from retrieval.models import Hit, Mode, ResultPage, Retriever
+from retrieval.notices import NEWEST_ONLY, OLDEST_ONLY
 from retrieval.passages import make_passage
 
 HITS_PER_PAGE: Final = 5
@@ -164,15 +165,26 @@ def _understood(view: ResultsView) -> str:
 
 def _first_line(view: ResultsView, shown: str) -> Block:
     page = view.page
-    how = texts.mode_words(page.request.mode, page.route, degraded=page.degraded)
+    how = _how(page)
     fresh = archive_freshness(page.built_at_us, view.now_us)
     return context([bold_element(_understood(view)), mrkdwn(f"{how} | {shown} | {fresh}")])
+
+
+def _how(page: ResultPage) -> str:
+    if _is_listing(page):
+        return texts.LISTED
+    return texts.mode_words(page.request.mode, page.route, degraded=page.degraded)
+
+
+def _is_listing(page: ResultPage) -> bool:
+    """Return whether there were no words, so that whatever fits the filters is listed by time."""
+    return not {NEWEST_ONLY, OLDEST_ONLY}.isdisjoint(page.warnings)
 
 
 def _summary(view: ResultsView) -> str:
     """Return mode and freshness in words, for screen readers."""
     page = view.page
-    how = texts.mode_words(page.request.mode, page.route, degraded=page.degraded)
+    how = _how(page)
     fresh = texts.freshness(texts.moment(page.built_at_us), texts.age(page.built_at_us, view.now_us))
     return f"{texts.capitalised(how)}, {fresh}"
 
@@ -284,7 +296,8 @@ def _navigation(view: ResultsView, shown: int) -> tuple[Block, list[str]]:
 def _ending(view: ResultsView, shown: int) -> list[str]:
     """Return the last page's sentences: that it is the last, and what was not looked at."""
     end = texts.end_of_paging(_LAST_OFFSET) if _has_more(view, shown) else texts.END_OF_RESULTS
-    hybrid = [texts.HYBRID_ENDS] if view.page.request.mode is Mode.HYBRID else []
+    is_ranked = not _is_listing(view.page)
+    hybrid = [texts.HYBRID_ENDS] if is_ranked and view.page.request.mode is Mode.HYBRID else []
     similar = [texts.SIMILAR_ENDS] if view.here.is_similar else []
     return [end, *hybrid, *similar, *view.not_searched]
 
@@ -322,7 +335,9 @@ def _new_search_button(view: ResultsView) -> Block:
 
 def _warnings(page: ResultPage) -> list[str]:
     """Return the engine's warnings; a degraded answer says so even where the engine is silent about it."""
-    return [*([texts.DEGRADED] if page.degraded and not page.warnings else []), *page.warnings]
+    # What is shown first says nothing where nothing is shown.
+    said = [one for one in page.warnings if page.hits or one not in {NEWEST_ONLY, OLDEST_ONLY}]
+    return [*([texts.DEGRADED] if page.degraded and not page.warnings else []), *said]
 
 
 def _default_suggestions(page: ResultPage) -> list[str]:

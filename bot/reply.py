@@ -85,6 +85,7 @@ class Reply:
         # A submission's hash is that of the form, which its ack has replaced.
         self._hash = modal.hash if modal is not None and is_press else None
         self._problem: Callable[[str], Block] | None = None
+        self._said: Callable[[str], RenderedMessage] = render_sentence
         self._expected: str | None = None
 
     @classmethod
@@ -135,6 +136,10 @@ class Reply:
         """Let sentences be told as the modal that `make` gives for them."""
         self._problem = make
 
+    def say_with(self, make: Callable[[str], RenderedMessage]) -> None:
+        """Let sentences that are told outside modals be said by the message that `make` gives for them."""
+        self._said = make
+
     async def show(self, message: RenderedMessage) -> bool:
         """Answer: in the modal, else in place of the message that was pressed in, else as a new message.
 
@@ -176,7 +181,7 @@ class Reply:
         """
         if self._view_id is not None:
             return await self.update_view(self._telling(sentence))
-        return await self._post(render_sentence(sentence), replace_original=False)
+        return await self._post(self._said(sentence), replace_original=False)
 
     def _telling(self, sentence: str) -> Block:
         if self._problem is not None:

@@ -127,6 +127,21 @@ def render_sentence(sentence: str, *, notes: Sequence[str] = ()) -> RenderedMess
     return _answer(sentence, notes, [])
 
 
+def render_problem(sentence: str, *, typed: str, command: str, signer: Signer) -> RenderedMessage:
+    """Return why a typed search was not made, with what was typed and a button that opens the form with it.
+
+    Slack clears the line that a command was typed into, so that it would have to be typed anew.
+
+    Args:
+        sentence: What is wrong; literal.
+        typed: The command's text as its asker reads it; literal.
+        command: The same as Slack sent it.
+        signer: For the asker.
+    """
+    edit = button(texts.EDIT_SEARCH, NEW_SEARCH_ACTION, value=signer.new_search(command))
+    return _answer(sentence, [texts.you_typed(typed)], [edit])
+
+
 def render_state_error(error: StateError, *, signer: Signer, now_s: int) -> RenderedMessage:
     """Return why a button did not work, with a way to a fresh search.
 

@@ -45,6 +45,7 @@ CONTEXT: Final = "Context"
 MORE: Final = "More"
 PREVIOUS: Final = "Previous"
 NEXT: Final = "Next"
+EDIT_SEARCH: Final = "Edit this search"
 NEW_SEARCH: Final = "New search"
 SEARCH_AGAIN: Final = "Search again"
 BACK_TO_RESULTS: Final = "Back to results"
@@ -184,6 +185,9 @@ NOTHING_FOUND: Final = "Nothing found."
 NO_RESULTS: Final = "no results"
 EVERYTHING: Final = "everything"
 END_OF_RESULTS: Final = "That is the end of the results."
+LISTED: Final = "listed by time"
+"""In the place of the mode, where there were no words to rank by."""
+
 HYBRID_ENDS: Final = (
     "Hybrid search lists only what stands first by words, by meaning or by discussion."
     " mode:lexical and mode:semantic go on further."
@@ -495,6 +499,11 @@ def form_text_too_long(maximum: int) -> str:
 def leave_out(what: str) -> str:
     """Return that a search finds something without one of its filters."""
     return f"Leave out {what}: without that there are results."
+
+
+def you_typed(typed: str) -> str:
+    """Return what a search that was not made had been typed as."""
+    return f"You typed: {typed}"
 
 
 def typed_again(command: str, *, directory: Directory | None = None) -> str:

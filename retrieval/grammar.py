@@ -205,7 +205,7 @@ class _QueryReader:
         """Take a modifier in; return how many of the *following* lexemes belong to its value."""
         if piece.negated and piece.key not in {"in", "from"}:
             raise _syntax_error(piece, f"Only in: and from: can be excluded with -, not {piece.key}:.")
-        if not piece.value.strip():
+        if not piece.value.strip().strip("#@" if piece.key in {"in", "from"} else None):
             raise _syntax_error(piece, f"{piece.key}: needs a value right after it, such as {_EXAMPLES[piece.key]}.")
         if piece.key == "in":
             self._channel(piece)
@@ -392,7 +392,9 @@ def _listed(preposition: str, labels: Iterable[str]) -> list[str]:
 
 def _syntax_error(piece: Lexeme, message: str) -> QuerySyntaxError:
     typed = f"{'-' if piece.negated else ''}{piece.key}:"
-    hint = f' To search for the text itself, put it in quotes: "{typed}{_cut(unescape(piece.value))}".'
+    # As the asker saw it: ids and angle brackets are nothing that one types.
+    said = readable(piece.value, name_form=lambda form: f"{form.sigil}{form.label or form.target}")
+    hint = f' To search for the text itself, put it in quotes: "{typed}{_cut(said)}".'
     return QuerySyntaxError(message + hint, modifier=typed, value=unescape(piece.value))
 
 

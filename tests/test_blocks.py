@@ -14,6 +14,7 @@ from bot.blocks import render_results
 from bot.elements import RenderedMessage, characters
 from localslack.blockkit.check import check_message_blocks
 from retrieval.models import Contribution, DocumentKind, Filters, Mode, QueryClass, Retriever, SearchRequest
+from retrieval.notices import NEWEST_ONLY, OLDEST_ONLY
 from tests.block_examples import (
     FAMILY,
     HERE,
@@ -198,6 +199,18 @@ def test_a_single_mode_lists_everything_and_says_nothing_of_hybrid() -> None:
     message = render(make_document(), request=SearchRequest(text="x", mode=Mode.LEXICAL))
 
     assert texts.HYBRID_ENDS not in message.text
+
+
+@pytest.mark.parametrize("warning", [NEWEST_ONLY, OLDEST_ONLY])
+def test_what_is_only_listed_claims_no_ranking(warning: str) -> None:
+    listed = render(make_document(), warnings=(warning,))
+    nothing = render(warnings=(warning,))
+
+    assert f"{texts.LISTED} | result 1 | " in lines(listed)[0]
+    assert warning in listed.text
+    assert texts.HYBRID_ENDS not in listed.text
+    assert warning not in nothing.text
+    assert "leaning" not in listed.text + nothing.text
 
 
 def test_a_page_with_a_next_does_not_claim_the_end() -> None:

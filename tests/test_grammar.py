@@ -269,6 +269,8 @@ def test_dates_in_words(typed: str, zone: ZoneInfo, first: str, last: str, text:
         ("-on:2026-03-01", "-on:", "2026-03-01"),
         ("in:<@U123>", "in:", "<@U123>"),
         ("from:<#C123|general>", "from:", "<#C123|general>"),
+        ("x in:#", "in:", "#"),
+        ("from:@ x", "from:", "@"),
     ],
 )
 def test_a_value_that_cannot_be_understood_is_named(typed: str, modifier: str, value: str) -> None:
@@ -283,6 +285,17 @@ def test_a_value_that_cannot_be_understood_can_be_searched_in_quotes() -> None:
         parse("on:click handler")
     assert '"on:click"' in str(caught.value)
     assert parse('"on:click" handler').text == "on:click handler"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [("from:<#C123|general>", '"from:#general"'), ("in:<@U123|ada>", '"in:@ada"'), ("in:<@U123>", '"in:@U123"')],
+)
+def test_a_value_that_cannot_be_understood_is_repeated_as_it_was_seen(typed: str, said: str) -> None:
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse(typed)
+    assert said in str(caught.value)
+    assert "<" not in str(caught.value)
 
 
 def test_from_me_needs_somebody() -> None:

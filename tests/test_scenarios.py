@@ -144,8 +144,30 @@ async def test_an_unknown_name_is_said_with_the_nearest_that_one_may_see(office:
     hidden = await office.ask("merger in:secret-plans")
     missing = await office.ask("merger in:nowhere-land")
 
-    assert "merger" not in hidden.plain_text
     assert hidden.plain_text.replace("secret-plans", "X") == missing.plain_text.replace("nowhere-land", "X")
+    assert hidden.text.replace("secret-plans", "X") == missing.text.replace("nowhere-land", "X")
+    assert hidden.button_texts() == missing.button_texts()
+
+
+async def test_a_search_that_cannot_be_made_is_said_again_and_opens_the_form_with_it(office: Office) -> None:
+    """Slack clears the line that a command was typed into."""
+    told = await office.ask("latency spikes in:paymnts from:@ben")
+    person = office.slack.person(ADA)
+    assert texts.you_typed("latency spikes in:paymnts from:@ben") in told.plain_text
+    assert texts.you_typed("latency spikes in:paymnts from:@ben") in told.text
+
+    await person.click(told, text=texts.EDIT_SEARCH)
+    form = await person.wait_for_view(lambda seen: seen.callback_id == SEARCH_FORM)
+    entered = {control.block_id: control.element for control in form.controls}
+    assert entered["form_text"]["initial_value"] == "latency spikes in:paymnts"
+    assert entered["form_people"]["initial_users"] == [BEN]
+
+
+async def test_whoever_is_not_served_is_offered_no_search(office: Office) -> None:
+    told = await office.ask("rate limit", user=ROBO)
+
+    assert told.plain_text == texts.REFUSED_BOT
+    assert told.button_texts() == []
 
 
 async def test_what_the_asker_may_not_see_is_never_found_or_counted(office: Office) -> None:
