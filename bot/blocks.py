@@ -44,10 +44,11 @@ from bot.rich_text import Run, one_line, passage_runs, plain_words, rich_text_bl
 from bot.store_records import query_key
 from retrieval.identifiers import find_identifiers
 from retrieval.models import Hit, Mode, ResultPage, Retriever
-from retrieval.notices import NEWEST_ONLY, OLDEST_ONLY
+from retrieval.notices import DEGRADED, NEWEST_ONLY, OLDEST_ONLY
 from retrieval.passages import make_passage
 
 HITS_PER_PAGE: Final = 5
+_DEGRADED: Final = DEGRADED.partition("{")[0]
 PASSAGE_CHARACTERS: Final = 300
 _UNDERSTOOD_CHARACTERS: Final = 400
 _LAST_OFFSET: Final = 10_000
@@ -334,10 +335,13 @@ def _new_search_button(view: ResultsView) -> Block:
 
 
 def _warnings(page: ResultPage) -> list[str]:
-    """Return the engine's warnings; a degraded answer says so even where the engine is silent about it."""
+    """Return the engine's warnings; a degraded answer says so in our own words."""
     # What is shown first says nothing where nothing is shown.
     said = [one for one in page.warnings if page.hits or one not in {NEWEST_ONLY, OLDEST_ONLY}]
-    return [*([texts.DEGRADED] if page.degraded and not page.warnings else []), *said]
+    if not page.degraded:
+        return said
+    # The engine's own sentence names the service and what it answered, which is for whoever runs the bot.
+    return [texts.DEGRADED, *(one for one in said if not one.startswith(_DEGRADED))]
 
 
 def _default_suggestions(page: ResultPage) -> list[str]:

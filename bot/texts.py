@@ -165,7 +165,7 @@ NO_TEXT: Final = "(No text. The message may hold a file or an attachment.)"
 
 # Answers to a search.
 DEGRADED: Final = (
-    "Searching by meaning did not answer in time, so these are keyword results only. Try again in a minute."
+    "Searching by meaning does not work right now, so these are keyword results only. Try again in a minute."
 )
 RESTARTED_NEW_ARCHIVE: Final = "The archive was renewed since that page, so the results start again from page 1."
 RESTARTED_VISIBILITY: Final = "What you can see has changed since that page, so the results start again from page 1."

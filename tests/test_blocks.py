@@ -14,7 +14,7 @@ from bot.blocks import render_results
 from bot.elements import RenderedMessage, characters
 from localslack.blockkit.check import check_message_blocks
 from retrieval.models import Contribution, DocumentKind, Filters, Mode, QueryClass, Retriever, SearchRequest
-from retrieval.notices import NEWEST_ONLY, OLDEST_ONLY
+from retrieval.notices import DEGRADED, NEWEST_ONLY, OLDEST_ONLY
 from tests.block_examples import (
     FAMILY,
     HERE,
@@ -161,6 +161,14 @@ def test_the_first_line_names_mode_and_class(mode: Mode, route: QueryClass, degr
 
 def test_a_degraded_answer_says_so_even_if_the_engine_does_not() -> None:
     assert texts.DEGRADED in lines(render(make_document(), degraded=True))
+
+
+def test_a_degraded_answer_names_no_service() -> None:
+    reason = "The embedding service at http://10.0.0.7:11434 answered 503"
+    message = render(make_document(), degraded=True, warnings=(DEGRADED.format(reason=reason), "Another one."))
+
+    assert lines(message)[1] == f"{texts.DEGRADED}\nAnother one."
+    assert "10.0.0.7" not in repr(message.arguments())
 
 
 def test_warnings_and_notices_stand_before_the_hits_each_once() -> None:
