@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import interleaved
 from retrieval import Artifact, Mode, SearchRequest, Visibility, schema, search_slack
+from retrieval.analyzer import tokenize
 
 SPREAD_SQL: Final = (
     f"UPDATE {schema.DOCUMENTS} SET channel_id = 'C' || (hash(coalesce(thread_id, document_id)) % ?)::VARCHAR"
@@ -71,7 +72,7 @@ def spread(source: Path, folder: Path, *, channels: int) -> Path:
 def measure(artifact: Artifact, *, channels: int, queries: int) -> dict[str, dict[str, float]]:
     """Return both ways' times and their ratio by mode, milliseconds."""
     with artifact.cursor() as cursor:
-        texts = [row[0] for row in cursor.execute(QUERIES_SQL, [queries]).fetchall()]
+        texts = [row[0] for row in cursor.execute(QUERIES_SQL, [queries]).fetchall() if tokenize(row[0])]
     half = Visibility.of_channels(
         {one: [f"C{number}" for number in range(0, channels, 2)] for one in artifact.info.workspace_ids}
     )

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 import shutil
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
-SCREENSHOTS = Path(__file__).parent.parent / "build" / "screenshots"
+_BUILD = Path(__file__).parent.parent / "build"
+SCREENSHOTS = _BUILD / "screenshots"
+DEMO_CACHE = _BUILD / "demo-cache"
+_START_SECONDS = 180
 
 _ARGUMENTS = [
     "--headless",
@@ -72,6 +78,32 @@ async def open_page(
     finally:
         await context.close()
     assert broken == []
+
+
+@asynccontextmanager
+async def running_demo() -> AsyncIterator[str]:
+    """Run `slackquery demo` until the block ends, and give its address; it must end cleanly."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bot", "demo", "--no-browser", "--cache", str(DEMO_CACHE)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), _START_SECONDS)
+        found = re.search(rb"http://\S+", line)
+        assert found, line
+        yield found[0].decode()
+    finally:
+        process.terminate()
+        code = await asyncio.wait_for(process.wait(), 15)
+    assert code == 0
+
+
+async def show(page: Page, address: str) -> None:
+    """Open the demo's page and wait until it shows its channel."""
+    await page.goto(address)
+    await expect(page.locator(".message").first).to_be_visible()
 
 
 async def keep_screenshot(page: Page, name: str) -> Path:

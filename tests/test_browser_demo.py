@@ -3,47 +3,28 @@
 Screenshots are kept under build/screenshots.
 """
 
-import asyncio
 import re
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.browser import SCREENSHOTS, browser, keep_screenshot, open_page
+from tests.browser import SCREENSHOTS, browser, keep_screenshot, open_page, running_demo, show
 
 __all__ = ["browser"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
-ROOT = Path(__file__).resolve().parent.parent
 # Building the sample's vectors takes seconds on an idle machine; a build is reused while nothing changes.
-CACHE = ROOT / "build" / "demo-cache"
-START_SECONDS = 180
 GUEST = "U0LWNICO001"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def demo() -> AsyncIterator[str]:
     """The address of a running demo, which must end cleanly."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot", "demo", "--no-browser", "--cache", str(CACHE)),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    assert process.stdout is not None
-    try:
-        line = await asyncio.wait_for(process.stdout.readline(), START_SECONDS)
-        found = re.search(rb"http://\S+", line)
-        assert found, line
-        yield found[0].decode()
-    finally:
-        process.terminate()
-        code = await asyncio.wait_for(process.wait(), 15)
-    assert code == 0
+    async with running_demo() as address:
+        yield address
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -51,12 +32,6 @@ async def page(demo: str, browser: Browser) -> AsyncIterator[Page]:
     async with open_page(browser) as page:
         await show(page, demo)
         yield page
-
-
-async def show(page: Page, address: str) -> None:
-    """Open the page and wait until it shows its channel."""
-    await page.goto(address)
-    await expect(page.locator(".message").first).to_be_visible()
 
 
 async def search(page: Page, text: str) -> Locator:

@@ -3,26 +3,20 @@
 Screenshots are kept under build/screenshots.
 """
 
-import asyncio
 import re
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
 from bot import texts
-from tests.browser import browser, keep_screenshot, open_page
+from tests.browser import DEMO_CACHE, browser, keep_screenshot, open_page, running_demo, show
 
 __all__ = ["browser"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
-ROOT = Path(__file__).resolve().parent.parent
-CACHE = ROOT / "build" / "demo-cache"
-START_SECONDS = 180
 OTHER = "U0LWTHEO001"
 QUERY = "rate limit 429 partner tier"
 OF_INCIDENTS = "FIRING partner gateway in:#incidents"
@@ -31,23 +25,10 @@ OF_INCIDENTS = "FIRING partner gateway in:#incidents"
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def demo() -> AsyncIterator[str]:
     """The address of a running demo without votes of an earlier run, which must end cleanly."""
-    for left in CACHE.glob("*/store.sqlite3*"):
+    for left in DEMO_CACHE.glob("*/store.sqlite3*"):
         left.unlink(missing_ok=True)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot", "demo", "--no-browser", "--cache", str(CACHE)),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    assert process.stdout is not None
-    try:
-        line = await asyncio.wait_for(process.stdout.readline(), START_SECONDS)
-        found = re.search(rb"http://\S+", line)
-        assert found, line
-        yield found[0].decode()
-    finally:
-        process.terminate()
-        code = await asyncio.wait_for(process.wait(), 15)
-    assert code == 0
+    async with running_demo() as address:
+        yield address
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -55,12 +36,6 @@ async def page(demo: str, browser: Browser) -> AsyncIterator[Page]:
     async with open_page(browser) as page:
         await show(page, demo)
         yield page
-
-
-async def show(page: Page, address: str) -> None:
-    """Open the page and wait until it shows its channel."""
-    await page.goto(address)
-    await expect(page.locator(".message").first).to_be_visible()
 
 
 async def go(page: Page, channel: str) -> None:

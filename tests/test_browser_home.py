@@ -12,8 +12,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
 from bot import texts
-from tests.browser import browser, keep_screenshot, open_page
-from tests.test_browser_demo import demo, show
+from tests.browser import browser, keep_screenshot, open_page, show
+from tests.test_browser_demo import demo
 
 __all__ = ["browser", "demo"]
 
