@@ -110,8 +110,8 @@ class FixedEmbedder:
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[Artifact, Resident]]:
-    """Open an artifact and read it into memory."""
-    with Artifact(path) as artifact:
+    """Open an artifact, with what `match_bm25` needs, and read it into memory."""
+    with Artifact(path, full_text=True) as artifact:
         resident = artifact.load().resident
         assert resident is not None, artifact.residency.detail
         yield artifact, resident

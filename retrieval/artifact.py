@@ -10,7 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import duckdb
 
@@ -56,12 +56,14 @@ class Artifact:
         query_seconds: How long a query's cursor may be used; None for as long as it takes.
     """
 
-    def __init__(self, path: Path, *, memory_mb: int | None = None) -> None:
+    def __init__(self, path: Path, *, memory_mb: int | None = None, full_text: bool = False) -> None:
         """Open the artifact at *path*, symlinks resolved.
 
         Args:
             path: A file, or a symlink to one.
             memory_mb: DuckDB's memory limit in MiB, its own default where None.
+            full_text: Load DuckDB's full-text extension, which takes longer than all else here: `match_bm25` needs it.
+                Searches do not, except in an index of stems, for which it is loaded anyway.
 
         Raises:
             ArtifactMissingError: There is no such file.
@@ -74,16 +76,18 @@ class Artifact:
         self._lock = threading.Lock()
         try:
             self._identity = _file_identity(self._path)
-            with _open_name(self._path, self._identity) as name:
-                self._connection: DuckDBPyConnection | None = _connect(name, memory_mb=memory_mb)
+            self._connection: DuckDBPyConnection | None = None
+            self._connect(memory_mb=memory_mb, full_text=full_text)
         except BaseException:
             self._mark.release()
             raise
-        _remember(self._path, self._identity)
         try:
             with self.cursor() as cursor:
                 self.info = _read_info(cursor, self._path)
                 self.has_file_chunks = _has_file_chunks(cursor)
+            if fts.holds_stems(self.info.fts_config) and not full_text:
+                self._disconnect()
+                self._connect(memory_mb=memory_mb, full_text=True)
             self.residency = NOT_LOADED
         except ArtifactReadError as error:
             self.close()
@@ -204,41 +208,66 @@ class Artifact:
 
     def close(self) -> None:
         """Close the file; later calls do nothing."""
+        if self._disconnect():
+            self._mark.release()
+
+    def _connect(self, *, memory_mb: int | None, full_text: bool) -> None:
+        wanted = _OpenFile(self._path, self._identity, full_text)
+        with _open_name(wanted) as name:
+            connection = _connect(name, memory_mb=memory_mb, full_text=full_text)
+        with self._lock:
+            self._connection, self._open_file = connection, wanted
+        _remember(wanted)
+
+    def _disconnect(self) -> bool:
+        """Close the connection; return whether there was one."""
         with self._lock:
             connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-            _forget(self._path, self._identity)
-            self._mark.release()
+            _forget(self._open_file)
+        return connection is not None
 
 
 _Identity = tuple[int, int, int]
+
+
+class _OpenFile(NamedTuple):
+    """A file that DuckDB has open in this process, and whether with its full-text extension."""
+
+    path: Path
+    identity: _Identity
+    full_text: bool
+
+
 _open_files_lock: Final = threading.Lock()
-_open_files: Final[Counter[tuple[Path, _Identity]]] = Counter()
+_open_files: Final[Counter[_OpenFile]] = Counter()
 
 
-def _remember(path: Path, identity: _Identity) -> None:
+def _remember(opened: _OpenFile) -> None:
     with _open_files_lock:
-        _open_files[path, identity] += 1
+        _open_files[opened] += 1
 
 
-def _forget(path: Path, identity: _Identity) -> None:
+def _forget(opened: _OpenFile) -> None:
     with _open_files_lock:
-        _open_files[path, identity] -= 1
-        if _open_files[path, identity] <= 0:
-            del _open_files[path, identity]
+        _open_files[opened] -= 1
+        if _open_files[opened] <= 0:
+            del _open_files[opened]
 
 
 @contextlib.contextmanager
-def _open_name(path: Path, identity: _Identity) -> Iterator[Path]:
-    """Give the name under which to open *path*: usually its own.
+def _open_name(wanted: _OpenFile) -> Iterator[Path]:
+    """Give the name under which to open a file: usually its own.
 
     Within a process DuckDB answers a second open of a path from the instance that already has it, even when
-    another file stands there by now. Then a hard link gives the new file a name that DuckDB has not seen.
+    another file stands there by now, and whatever is loaded into it. Then a hard link gives the file a name that
+    DuckDB has not seen.
     """
+    path = wanted.path
     with _open_files_lock:
-        other = any(known == path and seen != identity for known, seen in _open_files)
-    if not other:
+        known = [one for one in _open_files if one.path == path]
+    if all(one.identity == wanted.identity and one.full_text >= wanted.full_text for one in known):
         yield path
         return
     link = path.with_name(f".open-{uuid.uuid4().hex}.duckdb")
@@ -246,8 +275,8 @@ def _open_name(path: Path, identity: _Identity) -> Iterator[Path]:
         os.link(path, link)
     except OSError as error:
         raise ArtifactInvalidError(
-            f"{path.name} was replaced under the same name, and its folder does not allow a second name for it: "
-            "publish artifacts under names of their own.",
+            f"{path.name} was replaced under the same name, or is open without the full-text extension, and its folder "
+            "does not allow a second name for it: publish artifacts under names of their own.",
             check="name",
         ) from error
     try:
@@ -271,7 +300,7 @@ def _file_identity(path: Path) -> _Identity:
     return (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def _connect(path: Path, *, memory_mb: int | None) -> "DuckDBPyConnection":
+def _connect(path: Path, *, memory_mb: int | None, full_text: bool) -> "DuckDBPyConnection":
     _spare_lookups()
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": False,
@@ -283,7 +312,7 @@ def _connect(path: Path, *, memory_mb: int | None) -> "DuckDBPyConnection":
         raise ArtifactInvalidError(
             f"{path.name} is not a DuckDB file that this version can read: {_first_line(error)}", check="readable"
         ) from error
-    _harden(connection, memory_mb=memory_mb)
+    _harden(connection, memory_mb=memory_mb, full_text=full_text)
     return connection
 
 
@@ -297,8 +326,8 @@ def _spare_lookups() -> None:
         sys.modules["pandas"] = None  # type: ignore[assignment]  # Documented for this purpose, not typed for it.
 
 
-def _harden(connection: "DuckDBPyConnection", *, memory_mb: int | None) -> None:
-    """Load the extension, then forbid files, network and further settings.
+def _harden(connection: "DuckDBPyConnection", *, memory_mb: int | None, full_text: bool) -> None:
+    """Load the extension where it is wanted, then forbid files, network and further settings.
 
     DuckDB keeps one instance a file within a process: a second open of the same file finds it hardened. Nothing here
     calls a function: a macro stored in the file stands before DuckDB's own of the same name, and could read files until
@@ -309,7 +338,8 @@ def _harden(connection: "DuckDBPyConnection", *, memory_mb: int | None) -> None:
     except duckdb.InvalidInputException:
         # Only a locked configuration refuses that.
         return
-    fts.load_fts(connection)
+    if full_text:
+        fts.load_fts(connection)
     if memory_mb is not None:
         connection.execute(f"SET memory_limit = '{int(memory_mb)}MiB'")
     connection.execute("SET enable_external_access = false")

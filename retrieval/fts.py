@@ -104,11 +104,16 @@ def index_tokens(cursor: "DuckDBPyConnection", tokens: Sequence[str], config: Ma
         [text, str(config.get("ignore", DEFAULT_IGNORE))],
     ).fetchone()
     pieces = [piece for piece in (row[0] if row else []) if piece]
-    stemmer = str(config.get("stemmer", DEFAULT_STEMMER))
-    if stemmer != "none" and pieces:
+    if holds_stems(config) and pieces:
+        stemmer = str(config.get("stemmer", DEFAULT_STEMMER))
         stemmed = cursor.execute("SELECT list_transform(?, x -> stem(x, ?))", [pieces, stemmer]).fetchone()
         pieces = list(stemmed[0]) if stemmed else pieces
     return tuple(dict.fromkeys(pieces))
+
+
+def holds_stems(config: Mapping[str, object]) -> bool:
+    """Return whether an index made with *config* holds stems: only the extension makes the same of a query."""
+    return str(config.get("stemmer", DEFAULT_STEMMER)) != "none"
 
 
 def indexes_digits(config: Mapping[str, object]) -> bool:

@@ -51,7 +51,7 @@ def verify_lists(artifact: Artifact, *, queries: int = 20) -> Verification:
     are compared too.
 
     Args:
-        artifact: What to check.
+        artifact: What to check, opened with `full_text`.
         queries: How many messages to take queries from, chosen by a hash of their ids.
 
     Raises:
@@ -89,7 +89,7 @@ def verify_lists(artifact: Artifact, *, queries: int = 20) -> Verification:
 def oracle_lexical(
     cursor: "DuckDBPyConnection", tokens: Sequence[str], predicate: Predicate, *, limit: int
 ) -> list[str]:
-    """Return the ids that DuckDB's `match_bm25` ranks best; call `check_macros` first."""
+    """Return the ids that DuckDB's `match_bm25` ranks best; call `check_macros` first, open with `full_text`."""
     rows = cursor.execute(
         f"SELECT document_id FROM (SELECT d.document_id, round({schema.FTS_SCHEMA}.match_bm25(d.document_id, ?, "
         f"k := {schema.BM25_K}, b := {schema.BM25_B}), {SCORE_DECIMALS}) AS score FROM {schema.DOCUMENTS} d "

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from retrieval import Artifact, Filters, Visibility, schema
 from retrieval.analyzer import tokenize
 from retrieval.duckdb_reader import DuckDBReader
+from retrieval.errors import ArtifactReadError
 from retrieval.filters import document_predicate
 from retrieval.models import RankedList
 from retrieval.reader import Reader
@@ -59,7 +60,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artifact]:
         )
         export.message(f"C{number // 10 % 6}", ts, texts[-1], user=chance.choice(people), **thread)
     built = build(folder / "out", export.write_folder(folder / "export"), embedder=EMBEDDER)
-    with Artifact(built.artifact) as artifact:
+    with Artifact(built.artifact, full_text=True) as artifact:
         artifact.load()
         yield artifact
 
@@ -68,7 +69,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artifact]:
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artifact]:
     """The sample archive."""
     built = build(tmp_path_factory.mktemp("sample"), SAMPLE, workspace_id=None, embedder=EMBEDDER)
-    with Artifact(built.artifact) as artifact:
+    with Artifact(built.artifact, full_text=True) as artifact:
         artifact.load()
         yield artifact
 
@@ -145,3 +146,15 @@ def test_doctor_compares_both_readers(sample: Artifact) -> None:
     assert outcome.differences == ()
     assert (outcome.lexical_queries, outcome.semantic_queries) == (5, 5)
     assert "from" in outcome.residency
+
+
+def test_only_who_asks_gets_the_full_text_extension(tmp_path: Path) -> None:
+    built = build(tmp_path / "out", SAMPLE, workspace_id=None, embedder=EMBEDDER)
+    predicate = document_predicate(Filters(), Visibility.everything(), shares=False)
+    with Artifact(built.artifact) as plain, Artifact(built.artifact, full_text=True) as definition:
+        with pytest.raises(ArtifactReadError, match="stem"), plain.cursor() as cursor:
+            oracle_lexical(cursor, ["rate", "limit"], predicate, limit=3)
+        # One open without it does not take it from the other, though DuckDB keeps one instance a file.
+        with definition.cursor() as cursor:
+            assert oracle_lexical(cursor, ["rate", "limit"], predicate, limit=3)
+        assert not list(built.artifact.parent.glob(".open-*"))
