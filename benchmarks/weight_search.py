@@ -1,5 +1,6 @@
 """Choosing the adapted weights by cross-validation over several judged sets at once."""
 
+import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -7,9 +8,9 @@ from typing import Final
 import numpy as np
 from rich.console import Console
 
-from retrieval.evaluation import SINGLE_MODES, Judgements, make_run, score_run
+from retrieval.evaluation import RUN_DEPTH, SINGLE_MODES, Judgements, score_run
 from retrieval.models import Fusion, Mode, QueryClass
-from retrieval.trials import WAYS, Trial, Way
+from retrieval.trials import WAYS, Trial, Way, rank_trial
 from retrieval.weights import CONSTANTS, ClassWeights, Constants, Slope
 
 FOLDS: Final = 5
@@ -43,6 +44,8 @@ def cross_validate(
     that a large set does not outvote a small one. In each of five folds the best candidate of the other four is
     picked and measured on the fifth: what picking gains there is what it would gain elsewhere.
     """
+    # Millions of candidates stay until the end; the collector must not look through them again and again.
+    gc.freeze()
     report: dict[str, object] = {}
     for fusion in (Fusion.RRF, Fusion.LINEAR):
         ways = (*(way for way in WAYS if way.name in SINGLE_MODES), *candidates(fusion))
@@ -87,10 +90,25 @@ def _columns(
     groups: list[str] = []
     for set_name, (judgements, trials) in gathered.items():
         groups += [f"{set_name} {query.kind}" for query in judgements.queries]
+        known: dict[tuple[str, str], float] = {}
         for way in ways:
-            scored = score_run(make_run(judgements, trials, way), judgements.qrels)
-            values[way.name] += [scored[query.qid]["nDCG@10"] for query in judgements.queries]
+            keys = {qid: _deciding(way, trial) for qid, trial in trials.items()}
+            new = [qid for qid, key in keys.items() if (qid, key) not in known]
+            known |= {(qid, keys[qid]): value for qid, value in _measured(judgements, trials, way, new).items()}
+            values[way.name] += [known[query.qid, keys[query.qid]] for query in judgements.queries]
     return {name: np.array(column) for name, column in values.items()}, np.array(groups)
+
+
+def _deciding(way: Way, trial: Trial) -> str:
+    """Return all of a way that touches one query: a row of another class does not, and most candidates vary one row."""
+    rows = (way.constants.rrf if way.fusion is Fusion.RRF else way.constants.linear)[trial.query_class]
+    return repr((way.mode, way.fusion, way.depth, rows, replace(way.constants, rrf={}, linear={})))
+
+
+def _measured(judgements: Judgements, trials: Mapping[str, Trial], way: Way, qids: Sequence[str]) -> dict[str, float]:
+    run = {qid: judgements.ranked_answers(qid, rank_trial(trials[qid], way, limit=RUN_DEPTH)) for qid in qids}
+    scored = score_run(run, {qid: judgements.qrels[qid] for qid in qids})
+    return {qid: scored[qid]["nDCG@10"] for qid in qids}
 
 
 def _worth(columns: Mapping[str, np.ndarray], groups: np.ndarray, name: str, mask: np.ndarray) -> float:
