@@ -101,7 +101,18 @@ def _trials(found: JudgedSet, cache: Path) -> tuple[Judgements, dict[str, Trial]
 
 def _code_digest() -> str:
     """Return a digest of the modules that gather evidence, so that none of another version is measured."""
-    names = ("analyzer", "context", "exact", "identifiers", "lexical", "ranking", "routing", "schema", "semantic")
+    names = (
+        "analyzer",
+        "context",
+        "exact",
+        "identifiers",
+        "lexical",
+        "ranking",
+        "recency",
+        "routing",
+        "schema",
+        "semantic",
+    )
     files = [Path(retrieval.__file__).with_name(f"{name}.py") for name in names]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 

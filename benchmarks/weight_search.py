@@ -26,7 +26,7 @@ def candidates(fusion: Fusion) -> tuple[Way, ...]:
         varied[f"coverage width {width}"] = replace(CONSTANTS, coverage_width=width)
     table = CONSTANTS.rrf if fusion is Fusion.RRF else CONSTANTS.linear
     for query_class in QueryClass:
-        for field in ("lexical", "semantic", "context", "exact"):
+        for field in ("lexical", "semantic", "context", "exact", "recency"):
             for factor in (0.0, 0.6, 1.6):
                 row = replace(table[query_class], **{field: _scaled(getattr(table[query_class], field), factor)})
                 varied[f"{query_class.value} {field} * {factor}"] = _with_row(fusion, query_class, row)

@@ -214,14 +214,8 @@ def _spoken(runs: Sequence[Run]) -> str:
 
 def _why_line(page: ResultPage, hit: Hit) -> str:
     words = _exact_words(page, hit)
-    ordered = sorted(hit.contributions, key=lambda addend: addend.retriever is not Retriever.EXACT)
-    # A message outside any thread stands in the threads' list for itself, which is no reason to name.
-    alone = hit.document.thread_id is None
-    reasons = [
-        texts.rank_words(addend.retriever, addend.rank, exact_words=words)
-        for addend in ordered
-        if addend.rank > 0 and not (alone and addend.retriever is Retriever.CONTEXT)
-    ]
+    ordered = sorted(hit.reasons, key=lambda addend: addend.retriever is not Retriever.EXACT)
+    reasons = [texts.rank_words(addend.retriever, addend.rank, exact_words=words) for addend in ordered]
     parts = [texts.why(reasons)] if reasons else []
     if hit.more_in_thread > 0:
         parts.append(texts.more_in_thread(hit.more_in_thread))

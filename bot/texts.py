@@ -366,6 +366,7 @@ _RETRIEVERS: Final = {
     Retriever.SEMANTIC: "meaning",
     Retriever.CONTEXT: "thread",
     Retriever.EXACT: "exact",
+    Retriever.RECENCY: "recent",
 }
 _MODES: Final = {
     Mode.LEXICAL: "keyword search",
@@ -606,9 +607,11 @@ def results_range(first: int, last: int) -> str:
 
 
 def rank_words(retriever: Retriever, rank: int, *, exact_words: Sequence[str] = ()) -> str:
-    """Return one reason why a hit stands where it does, such as `keyword #1` or `exact 429`."""
+    """Return one reason why a hit stands where it does, such as `keyword #1`, `exact 429` or `recent`."""
     if retriever is Retriever.EXACT:
         return f"exact {', '.join(exact_words)}" if exact_words else "exact match"
+    if retriever is Retriever.RECENCY:
+        return _RETRIEVERS[retriever]
     return f"{_RETRIEVERS[retriever]} #{rank}"
 
 

@@ -53,6 +53,8 @@ def fingerprint(request: SearchRequest, fusion: Fusion) -> str:
     if request.similar_to is not None or request.folds_threads:
         # Only where they are used, so that cursors from before they were known stay good.
         content += [request.similar_to, request.folds_threads]
+    if request.asked_at_us is not None:
+        content += [request.asked_at_us]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()[:16]
 
 

@@ -245,7 +245,7 @@ def _memory(path: Path, resident_mb: int | None) -> Finding:
 
 def _verified(path: Path) -> Finding:
     try:
-        with Artifact(path, full_text=True) as artifact:
+        with Artifact(path) as artifact:
             artifact.load()
             outcome = verify_lists(artifact)
     except RetrievalError as error:

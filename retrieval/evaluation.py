@@ -137,7 +137,10 @@ def gather_trials(
     """
     for query in judgements.queries:
         hidden = judgements.excluded_documents(query.qid)
-        yield query.qid, gather_trial(artifact, query.text, embedder=embedder, hidden=hidden)
+        yield (
+            query.qid,
+            gather_trial(artifact, query.text, embedder=embedder, hidden=hidden, asked_at_us=query.asked_at_us),
+        )
 
 
 def make_run(judgements: Judgements, trials: Mapping[str, Trial], way: Way) -> Run:

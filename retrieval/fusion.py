@@ -13,11 +13,12 @@ RRF and its 60 are those of Cormack, Clarke and Büttcher (SIGIR 2009).
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from retrieval import schema
 from retrieval.lexical import QueryTerms
 from retrieval.models import Contribution, FusedCandidate, Fusion, RankedList, Retriever
+from retrieval.recency import recency_list
 from retrieval.weights import CONSTANTS
 
 Scores = Mapping[Retriever, Mapping[str, float]]
@@ -28,11 +29,12 @@ class Evidence:
     """What the retrievers found for one query; every fusion works on this alone.
 
     Attributes:
-        lists: At most one a retriever, those that did not answer left out.
+        lists: At most one a retriever, those that did not answer left out; recency's comes of `days`.
         scores: Every candidate's normalised scores by retriever; empty unless wanted for `linear`.
         coverage: Share of the query's idf in BM25's best document, 0..1.
         terms: The query's terms.
         degraded: Whether the query's vector was missed.
+        days: Whole days between every candidate and the moment of asking; empty where a fusion does not ask.
     """
 
     lists: tuple[RankedList, ...]
@@ -40,6 +42,7 @@ class Evidence:
     coverage: float
     terms: QueryTerms
     degraded: bool
+    days: Mapping[str, int] = field(default_factory=dict)
 
 
 def fuse(
@@ -53,12 +56,16 @@ def fuse(
         weights: By retriever; one that is missing or 0 does not take part.
         rrf_k: The constant added to every rank, where fusion is by ranks.
     """
+    used = [ranked for ranked in evidence.lists if weights.get(ranked.retriever, 0.0) > 0]
+    # Being recent makes nothing a candidate.
+    recent = recency_list(evidence.days, (one.document_id for ranked in used for one in ranked.candidates))
     if fusion is Fusion.LINEAR:
-        return linear_fusion(evidence.lists, evidence.scores, weights)
+        nearness = {one.document_id: one.score for one in recent.candidates}
+        return linear_fusion([*used, recent], {**evidence.scores, Retriever.RECENCY: nearness}, weights)
     if fusion is Fusion.LINEAR_FIXED:
         scaled = {one.retriever: scaled_by_range(one) for one in evidence.lists}
         return linear_fusion(evidence.lists, scaled, weights)
-    return reciprocal_rank_fusion(evidence.lists, weights, rrf_k=rrf_k)
+    return reciprocal_rank_fusion([*used, recent], weights, rrf_k=rrf_k)
 
 
 def reciprocal_rank_fusion(

@@ -190,7 +190,7 @@ class PublishGate:
         self, artifact: Artifact, judgements: Judgements, query: JudgedQuery, *, embedder: QueryEmbedder | None
     ) -> tuple[str, ...]:
         """Return a query's first page in the terms of the judgements, without the thread that it was asked in."""
-        found = _search(artifact, query.text, ranker=self._rules.ranker, embedder=embedder, limit=MAX_LIMIT)
+        found = _search(artifact, query, ranker=self._rules.ranker, embedder=embedder, limit=MAX_LIMIT)
         hidden = judgements.excluded_documents(query.qid)
         return judgements.ranked_answers(query.qid, [one for one in found if one not in hidden])
 
@@ -250,7 +250,7 @@ def compare_lists(
     times: tuple[list[float], list[float]] = ([], [])
     for query in queries:
         lists = [
-            _best(artifact, query.text, ranker=ranker, embedder=embedder, times=spent)
+            _best(artifact, query, ranker=ranker, embedder=embedder, times=spent)
             for artifact, embedder, spent in zip((new, old), embedders, times, strict=True)
         ]
         longest = max(len(found) for found in lists)
@@ -282,19 +282,19 @@ def read_rules(path: Path) -> GateRules:
 
 
 def _best(
-    artifact: Artifact, text: str, *, ranker: str, embedder: QueryEmbedder | None, times: list[float]
+    artifact: Artifact, query: JudgedQuery, *, ranker: str, embedder: QueryEmbedder | None, times: list[float]
 ) -> set[str]:
     started = time.perf_counter()
-    found = _search(artifact, text, ranker=ranker, embedder=embedder, limit=OVERLAP_DEPTH)
+    found = _search(artifact, query, ranker=ranker, embedder=embedder, limit=OVERLAP_DEPTH)
     times.append((time.perf_counter() - started) * 1000)
     return set(found)
 
 
 def _search(
-    artifact: Artifact, text: str, *, ranker: str, embedder: QueryEmbedder | None, limit: int
+    artifact: Artifact, query: JudgedQuery, *, ranker: str, embedder: QueryEmbedder | None, limit: int
 ) -> tuple[str, ...]:
     mode, fusion = _RANKERS[ranker]
-    request = SearchRequest(text=text, mode=mode, limit=limit)
+    request = SearchRequest(text=query.text, mode=mode, limit=limit, asked_at_us=query.asked_at_us)
     try:
         page = search_slack(artifact, request, visibility=Visibility.everything(), embedder=embedder, fusion=fusion)
     except QueryTextError:

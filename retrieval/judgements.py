@@ -1,16 +1,20 @@
 """Judged queries and ranked lists as files: queries.jsonl, qrels.tsv and TREC runs."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from retrieval.errors import JudgementError
 
 Qrels = Mapping[str, Mapping[str, int]]
 Run = Mapping[str, Sequence[str]]
 
+# The last day of 9999, as a date can say it.
+_LAST_SECOND: Final = 253_402_300_799
+_TS: Final = re.compile(r"(\d{1,11})\.(\d{6})")
 _TREC_FIELDS: Final = 6
 _QRELS_FIELDS: Final = (3, 4)
 
@@ -24,6 +28,7 @@ class JudgedQuery(BaseModel):
         kind: What sort of query it is, for segments; empty where not said.
         exclude_thread_of: A message, `channel_id:ts`, whose thread is left out of the results, because it is the
             place that the question was asked in.
+        asked_at: When it was asked, Unix seconds; None where not known.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -32,6 +37,15 @@ class JudgedQuery(BaseModel):
     text: str
     kind: str = ""
     exclude_thread_of: str = ""
+    asked_at: float | None = Field(default=None, ge=0, le=_LAST_SECOND, allow_inf_nan=False)
+
+    @property
+    def asked_at_us(self) -> int | None:
+        """When it was asked, Unix microseconds; what was asked in a thread, when that message was written."""
+        if self.asked_at is not None:
+            return round(self.asked_at * 1_000_000)
+        written = _TS.fullmatch(self.exclude_thread_of.rpartition(":")[2])
+        return int(written[1]) * 1_000_000 + int(written[2]) if written else None
 
 
 def read_queries(path: Path) -> tuple[JudgedQuery, ...]:

@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
+
+# What a reader would call recent.
+_RECENT_DAYS: Final = 30
 
 
 class Mode(StrEnum):
@@ -37,6 +41,7 @@ class Retriever(StrEnum):
     SEMANTIC = "semantic"
     CONTEXT = "context"
     EXACT = "exact"
+    RECENCY = "recency"
 
 
 class DocumentKind(StrEnum):
@@ -105,6 +110,8 @@ class SearchRequest:
             semantic and the text empty. None for a search by text.
         folds_threads: Whether semantic mode, too, lists one message a thread with the count of the others, and
             then of the nearest 300 alone; hybrid mode always does.
+        asked_at_us: The moment from which hybrid mode counts how recent a message is, Unix microseconds; None for
+            when the artifact was built, so that a list stays the same for as long as the artifact does.
     """
 
     text: str
@@ -115,6 +122,7 @@ class SearchRequest:
     cursor: str | None = None
     similar_to: str | None = None
     folds_threads: bool = False
+    asked_at_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +142,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedList:
-    """What one retriever found: best first, ranks 1..n without gap, ties by document_id."""
+    """What one retriever found: best first, ties by document_id; ranks 1..n without gap, but for recency's days."""
 
     retriever: Retriever
     candidates: tuple[Candidate, ...]
@@ -146,7 +154,8 @@ class Contribution:
 
     Attributes:
         retriever: The list it comes from.
-        rank: The document's rank in that list, from 1; 0 where it is scored without standing among its best.
+        rank: The document's rank in that list, from 1; 0 where it is scored without standing among its best. Recency's
+            is the days since it was written, the day of asking being 1.
         score: The document's score in that list; with linear fusion, its normalised score.
         weight: The list's weight for this query.
         value: What it adds; with RRF, weight / (rrf_k + rank), with linear fusion, weight * score.
@@ -225,6 +234,17 @@ class Hit:
     score: float
     contributions: tuple[Contribution, ...]
     more_in_thread: int = 0
+
+    @property
+    def reasons(self) -> tuple[Contribution, ...]:
+        """The contributions that tell a reader why it stands here: where it ranks well, and whether it is recent."""
+        return tuple(one for one in self.contributions if one.rank > 0 and self._tells(one))
+
+    def _tells(self, addend: Contribution) -> bool:
+        if addend.retriever is Retriever.CONTEXT:
+            # A message outside any thread stands in the threads' list for itself.
+            return self.document.thread_id is not None
+        return addend.retriever is not Retriever.RECENCY or addend.rank <= _RECENT_DAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ from retrieval.models import (
     Sort,
 )
 from retrieval.reader import Reader
+from retrieval.recency import days_away
 from retrieval.routing import Route
 from retrieval.timings import Stopwatch
 from retrieval.weights import list_weights
@@ -122,7 +123,7 @@ class Ranker:
         evidence = self.gather(embedding, fusion=fusion)
         known_script = self._route.known_script
         weights = list_weights(fusion, self._route.query_class, evidence.coverage, known_script=known_script)
-        present = {one.retriever for one in evidence.lists}
+        present = {one.retriever for one in evidence.lists} | ({Retriever.RECENCY} if evidence.days else set())
         used = {retriever: weight for retriever, weight in weights.items() if retriever in present}
         with self._stopwatch.stage("fusion"):
             fused = fuse(fusion, evidence, used)
@@ -139,8 +140,14 @@ class Ranker:
             vector, degraded = self._vector(embedding)
             if vector is not None:
                 lists.append(nearest(vector))
-        scores = self._normalised(lists, terms, vector) if fusion is Fusion.LINEAR else {}
-        return Evidence(lists=tuple(lists), scores=scores, coverage=coverage, terms=terms, degraded=degraded)
+        ids = sorted({one.document_id for ranked in lists for one in ranked.candidates})
+        scores = self._normalised(ids, lists, terms, vector) if fusion is Fusion.LINEAR else {}
+        days = days_away(self._reader.times(ids), self._asked_at_us()) if fusion in _ADAPTED else {}
+        return Evidence(lists=tuple(lists), scores=scores, coverage=coverage, terms=terms, degraded=degraded, days=days)
+
+    def _asked_at_us(self) -> int:
+        asked_at_us = self._request.asked_at_us
+        return self._artifact.info.built_at_us if asked_at_us is None else asked_at_us
 
     @contextmanager
     def _beside(self, embedding: Embedding, limit: int) -> Iterator[Callable[[NDArray[np.float32]], RankedList]]:
@@ -241,9 +248,10 @@ class Ranker:
             self._warnings.append(notices.DEGRADED.format(reason=str(error).rstrip(".")))
             return None, True
 
-    def _normalised(self, lists: list[RankedList], terms: QueryTerms, vector: NDArray[np.float32] | None) -> Scores:
+    def _normalised(
+        self, ids: list[str], lists: list[RankedList], terms: QueryTerms, vector: NDArray[np.float32] | None
+    ) -> Scores:
         """Return every candidate's scores by every retriever, for linear fusion."""
-        ids = sorted({one.document_id for ranked in lists for one in ranked.candidates})
         own = reachable_share(self._reader.lexical_scores(ids), terms) if terms.tokens else {}
         windows = reachable_share(self._reader.window_scores(ids), terms) if terms.tokens else {}
         exact = next((one.candidates for one in lists if one.retriever is Retriever.EXACT), ())

@@ -76,7 +76,12 @@ class Trial:
 
 
 def gather_trial(
-    artifact: Artifact, text: str, *, embedder: QueryEmbedder | None, hidden: frozenset[str] = frozenset()
+    artifact: Artifact,
+    text: str,
+    *,
+    embedder: QueryEmbedder | None,
+    hidden: frozenset[str] = frozenset(),
+    asked_at_us: int | None = None,
 ) -> Trial:
     """Return the evidence for the query *text* over *artifact*.
 
@@ -85,6 +90,7 @@ def gather_trial(
         text: The query as it stands, without modifiers.
         embedder: None, or one that fails, leaves the vector's list out.
         hidden: Documents that are left out, as for an asker who may not see them.
+        asked_at_us: The moment of asking, Unix microseconds; None for when the artifact was built.
 
     Raises:
         ArtifactReadError: DuckDB failed.
@@ -98,7 +104,8 @@ def gather_trial(
         reader = open_reader(artifact, cursor, filters=Filters(), visibility=visibility)
         # Whether the vector takes part is decided by the weights, so that search by meaning alone can be tried too.
         asked = replace(route, known_script=True)
-        ranker = Ranker(artifact, reader, SearchRequest(text=text), route=asked, stopwatch=Stopwatch())
+        request = SearchRequest(text=text, asked_at_us=asked_at_us)
+        ranker = Ranker(artifact, reader, request, route=asked, stopwatch=Stopwatch())
         evidence = ranker.gather(_embedding(text, embedder), fusion=Fusion.LINEAR)
         ids = {one.document_id for ranked in evidence.lists for one in ranked.candidates}
         threads = {one: thread for one, thread in reader.threads(sorted(ids)).items() if thread is not None}

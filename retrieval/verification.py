@@ -51,7 +51,7 @@ def verify_lists(artifact: Artifact, *, queries: int = 20) -> Verification:
     are compared too.
 
     Args:
-        artifact: What to check, opened with `full_text`.
+        artifact: What to check.
         queries: How many messages to take queries from, chosen by a hash of their ids.
 
     Raises:
@@ -59,7 +59,11 @@ def verify_lists(artifact: Artifact, *, queries: int = 20) -> Verification:
     """
     check_macros(artifact)
     differences: list[str] = []
-    with artifact.cursor() as cursor:
+    with (
+        Artifact(artifact.path, full_text=True) as defining,
+        defining.cursor() as definition,
+        artifact.cursor() as cursor,
+    ):
         samples = cursor.execute(
             f"SELECT document_id, text_lexical FROM {schema.DOCUMENTS} WHERE document_kind = 'message' "
             "AND length(text_lexical) > 0 ORDER BY hash(document_id), document_id LIMIT ?",
@@ -71,12 +75,12 @@ def verify_lists(artifact: Artifact, *, queries: int = 20) -> Verification:
             differences += [
                 f"Keyword lists {name} differ for the words of {document_id}."
                 for document_id, text in samples
-                if not _same_lexical(artifact, cursor, reader, text.split()[:_WORDS])
+                if not _same_lexical(artifact, definition, reader, text.split()[:_WORDS])
             ]
             differences += [
                 f"Meaning lists {name} differ for the vector of {document_id}."
                 for document_id, vector in vectors
-                if not _same_semantic(artifact, cursor, reader, vector)
+                if not _same_semantic(artifact, definition, reader, vector)
             ]
     return Verification(
         lexical_queries=len(samples),
@@ -161,14 +165,14 @@ def _readers(artifact: Artifact, cursor: "DuckDBPyConnection") -> Iterator[Reade
         yield ResidentReader(artifact, resident, cursor, filters=filters, visibility=visibility)
 
 
-def _same_lexical(artifact: Artifact, cursor: "DuckDBPyConnection", reader: Reader, words: Sequence[str]) -> bool:
+def _same_lexical(artifact: Artifact, definition: "DuckDBPyConnection", reader: Reader, words: Sequence[str]) -> bool:
     tokens = reader.read_terms(words).tokens
-    return _ids(reader.lexical(limit=DEPTH)) == oracle_lexical(cursor, tokens, _searchable(artifact), limit=DEPTH)
+    return _ids(reader.lexical(limit=DEPTH)) == oracle_lexical(definition, tokens, _searchable(artifact), limit=DEPTH)
 
 
-def _same_semantic(artifact: Artifact, cursor: "DuckDBPyConnection", reader: Reader, vector: np.ndarray) -> bool:
+def _same_semantic(artifact: Artifact, definition: "DuckDBPyConnection", reader: Reader, vector: np.ndarray) -> bool:
     return _ids(reader.semantic(vector, limit=DEPTH)) == oracle_semantic(
-        cursor, vector, _searchable(artifact), limit=DEPTH
+        definition, vector, _searchable(artifact), limit=DEPTH
     )
 
 

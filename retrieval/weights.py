@@ -36,12 +36,14 @@ class ClassWeights:
         semantic: The vector's.
         context: That of thread windows; with linear fusion, of what a window scores above the message itself.
         exact: That of verbatim matches.
+        recency: That of messages near the moment of asking.
     """
 
     lexical: Slope
     semantic: Slope
     context: Slope
     exact: Slope
+    recency: Slope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +74,25 @@ def _constant(weight: float) -> Slope:
 CONSTANTS: Final = Constants(
     rrf={
         QueryClass.CONCEPTUAL: ClassWeights(
-            lexical=_constant(1.0), semantic=Slope(low=8.0, high=0.7), context=_constant(0.3), exact=_constant(0.0)
+            lexical=_constant(1.0),
+            semantic=Slope(low=8.0, high=0.7),
+            context=_constant(0.3),
+            exact=_constant(0.0),
+            recency=Slope(low=2.0, high=0.1),
         ),
         QueryClass.MIXED: ClassWeights(
-            lexical=_constant(1.0), semantic=Slope(low=1.0, high=0.7), context=_constant(0.3), exact=_constant(1.0)
+            lexical=_constant(1.0),
+            semantic=Slope(low=1.0, high=0.7),
+            context=_constant(0.3),
+            exact=_constant(1.0),
+            recency=Slope(low=2.0, high=0.1),
         ),
         QueryClass.EXACT: ClassWeights(
-            lexical=_constant(1.0), semantic=_constant(0.05), context=_constant(0.5), exact=_constant(5.0)
+            lexical=_constant(1.0),
+            semantic=_constant(0.05),
+            context=_constant(0.5),
+            exact=_constant(5.0),
+            recency=_constant(0.1),
         ),
     },
     linear={
@@ -87,13 +101,22 @@ CONSTANTS: Final = Constants(
             semantic=_constant(1.0),
             context=Slope(low=0.25, high=0.75),
             exact=_constant(0.0),
+            recency=Slope(low=0.2, high=0.1),
         ),
         QueryClass.MIXED: ClassWeights(
-            lexical=_constant(2.0), semantic=_constant(1.0), context=_constant(1.0), exact=_constant(0.1)
+            lexical=_constant(2.0),
+            semantic=_constant(1.0),
+            context=_constant(1.0),
+            exact=_constant(0.1),
+            recency=Slope(low=0.2, high=0.1),
         ),
         # The other addends together stay below 6: verbatim matches always stand first.
         QueryClass.EXACT: ClassWeights(
-            lexical=_constant(3.0), semantic=_constant(1.0), context=_constant(1.5), exact=_constant(10.0)
+            lexical=_constant(3.0),
+            semantic=_constant(1.0),
+            context=_constant(1.5),
+            exact=_constant(10.0),
+            recency=_constant(0.1),
         ),
     },
     alpha=0.5,
@@ -143,5 +166,6 @@ def _weights(fusion: Fusion, query_class: QueryClass, coverage: float, constants
         Retriever.SEMANTIC: row.semantic,
         Retriever.CONTEXT: row.context,
         Retriever.EXACT: row.exact,
+        Retriever.RECENCY: row.recency,
     }
     return {retriever: slope_weight(slope, coverage, constants) for retriever, slope in slopes.items()}

@@ -133,6 +133,19 @@ def test_its_thread_is_a_reason_only_where_there_is_one(thread_id: str | None, n
     assert any("keyword #2" in line for line in lines(message))
 
 
+@pytest.mark.parametrize(("days", "line"), [(30, "why: keyword #2, recent"), (31, "why: keyword #2")])
+def test_a_message_of_the_last_month_is_called_recent(days: int, line: str) -> None:
+    contributions = tuple(
+        Contribution(retriever=retriever, rank=rank, score=1.0, weight=1.0, value=0.1)
+        for retriever, rank in ((Retriever.LEXICAL, 2), (Retriever.RECENCY, days))
+    )
+    hit = replace(make_hit(make_document()), contributions=contributions)
+
+    message = render_results(replace(make_view([]), page=make_page([], hits=(hit,))))
+
+    assert line in lines(message)
+
+
 def test_a_hit_without_contributions_has_no_why_line() -> None:
     hit = replace(make_hit(make_document()), contributions=())
 

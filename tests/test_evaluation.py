@@ -57,7 +57,7 @@ def artifact(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artifact]:
         yield opened
 
 
-def query(qid: str, text: str, **more: str) -> JudgedQuery:
+def query(qid: str, text: str, **more: object) -> JudgedQuery:
     return JudgedQuery(qid=qid, text=text, **more)
 
 
@@ -113,6 +113,39 @@ def test_the_thread_that_a_query_was_asked_in_is_hidden_from_it(artifact: Artifa
         run = make_run(judgements, trials, way)
         assert not {ROOT, REPLY} & set(run["q"])
         assert BROKEN in run["q"]
+
+
+@pytest.mark.parametrize(
+    ("more", "asked_at_us"),
+    [
+        ({}, None),
+        ({"asked_at": 1_700_000_000.25}, 1_700_000_000_250_000),
+        ({"exclude_thread_of": "dir:help:1700000000.000123"}, 1_700_000_000_000_123),
+        ({"exclude_thread_of": "T1:C1:p1"}, None),
+        ({"asked_at": 5, "exclude_thread_of": "C1:1700000000.000123"}, 5_000_000),
+    ],
+)
+def test_a_query_says_when_it_was_asked(more: dict[str, object], asked_at_us: int | None) -> None:
+    assert query("q", "noon", **more).asked_at_us == asked_at_us
+
+
+@pytest.mark.parametrize("wrong", ["-1", "1e300", "NaN", '"today"'])
+def test_a_moment_that_no_calendar_has_is_refused_by_line(tmp_path: Path, wrong: str) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_text(f'{{"qid": "a", "text": "noon"}}\n{{"qid": "b", "text": "noon", "asked_at": {wrong}}}\n')
+
+    with pytest.raises(JudgementError, match=r"queries\.jsonl, line 2: "):
+        read_queries(path)
+
+
+def test_recency_counts_from_when_a_query_was_asked(artifact: Artifact) -> None:
+    embedder = ToyEmbedder(VECTORS)
+    late, early = (
+        gather_trial(artifact, "noon", embedder=embedder, asked_at_us=1_760_000_000_000_000 + days * 86_400_000_000)
+        for days in (40, 2)
+    )
+
+    assert {late.evidence.days[one] - days for one, days in early.evidence.days.items()} == {38}
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)

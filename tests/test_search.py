@@ -452,7 +452,7 @@ def test_single_modes_never_fold(threads: Artifact) -> None:
 
 
 def test_one_document_from_several_retrievers_is_one_hit(threads: Artifact) -> None:
-    """B19: keyword, meaning and thread context of one message are one entry with three contributions."""
+    """B19: keyword, meaning, thread context and recency of one message are one entry with four contributions."""
     page = find(threads, "deploy plan", mode=Mode.HYBRID, vector=(1, 0, 0))
     best = page.hits[0]
 
@@ -461,6 +461,7 @@ def test_one_document_from_several_retrievers_is_one_hit(threads: Artifact) -> N
         Retriever.LEXICAL,
         Retriever.SEMANTIC,
         Retriever.CONTEXT,
+        Retriever.RECENCY,
     ]
 
 

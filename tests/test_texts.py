@@ -214,6 +214,7 @@ def test_every_retriever_mode_and_class_has_words() -> None:
         "meaning #2",
         "thread #2",
         "exact match",
+        "recent",
     }
     assert len({texts.mode_words(mode, one, degraded=False) for mode in Mode for one in QueryClass}) == 5
 

@@ -53,6 +53,7 @@ _RANKS = (
     (Retriever.LEXICAL, "keyword"),
     (Retriever.SEMANTIC, "meaning"),
     (Retriever.CONTEXT, "thread"),
+    (Retriever.RECENCY, "recent"),
 )
 
 
@@ -383,13 +384,12 @@ def _heading(document: Document) -> Text:
 
 
 def _why(hit: Hit) -> str:
-    alone = hit.document.thread_id is None
-    ranks = {
-        one.retriever: one.rank
-        for one in hit.contributions
-        if one.rank > 0 and not (alone and one.retriever is Retriever.CONTEXT)
-    }
-    parts = [f"{name} #{ranks[retriever]}" for retriever, name in _RANKS if retriever in ranks]
+    ranks = {one.retriever: one.rank for one in hit.reasons}
+    parts = [
+        name if retriever is Retriever.RECENCY else f"{name} #{ranks[retriever]}"
+        for retriever, name in _RANKS
+        if retriever in ranks
+    ]
     more = f"  |  {hit.more_in_thread} more in this thread" if hit.more_in_thread else ""
     return f"{', '.join(parts) or 'by time'}{more}"
 
