@@ -65,6 +65,7 @@ class BotProcess:
         *,
         log_to: Path | None = None,
         wait: bool = True,
+        module: str = "bot",
     ) -> "BotProcess":
         """Start the bot and wait until it is connected.
 
@@ -73,6 +74,7 @@ class BotProcess:
             environment: Settings beside the tokens.
             log_to: A file that its output is appended to; else it is read here.
             wait: Whether to wait for its connection.
+            module: What is run: the bot, or a module that adds to it.
 
         Raises:
             TimeoutError: It did not connect in time.
@@ -81,7 +83,7 @@ class BotProcess:
         before = slack.connections
         log, output = BotLog(), asyncio.subprocess.PIPE if log_to is None else log_to.open("ab")
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bot", "serve"),
+            *(sys.executable, "-m", module, "serve"),
             env={
                 "PATH": os.environ["PATH"],
                 "SLACK_BOT_TOKEN": slack.bot_token,
@@ -144,6 +146,10 @@ class BotProcess:
     def open_files(self) -> int:
         """Return how many file descriptors it holds."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))  # noqa: PTH208 - names alone are wanted
+
+    def loop_seconds(self) -> float:
+        """Return the processor time of its main thread, in which the event loop runs, seconds."""
+        return int(Path(f"/proc/{self.pid}/task/{self.pid}/schedstat").read_text().split()[0]) / 1e9
 
     def threads(self) -> int:
         """Return how many threads it runs."""

@@ -16,6 +16,7 @@ from bot.audit_reader import AuditRecord, LogFilter, newest_records, read_audit
 from bot.elements import RenderedMessage
 from bot.guard import Request
 from bot.services import Services
+from bot.side_thread import in_side_thread
 from bot.status import status_view
 from bot.status_blocks import render_sentence
 from bot.summary import Summary, summarise
@@ -52,7 +53,7 @@ async def answer_admin(services: Services, request: Request, page: AdminPage) ->
         if isinstance(exc, TimeoutError):
             raise
         return render_sentence(texts.ADMIN_UNREADABLE)
-    return await asyncio.to_thread(render_admin, view)
+    return await in_side_thread(render_admin, view)
 
 
 async def _view(services: Services, request: Request, page: AdminPage, folder: Path) -> AdminView:

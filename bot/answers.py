@@ -1,6 +1,5 @@
 """The answer to a search: who asks is admitted, the engine is asked, and what it found is rendered and kept."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from bot.blocks import HITS_PER_PAGE, ResultsView, render_results
 from bot.elements import RenderedMessage
 from bot.guard import Request
 from bot.services import Services
+from bot.side_thread import in_side_thread
 from bot.suggestions import suggestions_for
 from bot.visibility import telling_unconfirmed
 from retrieval import (
@@ -61,7 +61,7 @@ async def answer_search(
     with stopwatch.stage("names"):
         directory = await directory_for(services, asking, here.command)
         with telling_unconfirmed(asking.sight):
-            parsed = await asyncio.to_thread(_parse, here, directory, asking.person.user_id)
+            parsed = await in_side_thread(_parse, here, directory, asking.person.user_id)
     search = _search_request(parsed, here.cursor)
     with stopwatch.stage("search"):
         page, restarts = await find_page(services, asking, search)
@@ -83,7 +83,7 @@ async def answer_search(
     )
     with stopwatch.stage("rendering"):
         # Cutting passages out of long messages takes milliseconds that others' acks need.
-        message = await asyncio.to_thread(render_results, view)
+        message = await in_side_thread(render_results, view)
     keep_search(services, request, page, command=here.command, directory=directory, is_first=reference is None)
     return message
 

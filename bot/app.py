@@ -38,7 +38,7 @@ from bot.services import Identity, Services
 from bot.settings import Settings
 from bot.store import Store
 from bot.visibility import AccessRules
-from bot.web_api import WebAPI, error_code
+from bot.web_api import WebAPI, error_code, open_session
 from retrieval import ArtifactInfo, ArtifactStore
 from retrieval.errors import RemoteArtifactError
 from retrieval.remote import PulledStore, RemoteArtifacts, RemoteOptions
@@ -90,6 +90,8 @@ class Bot:
         await self.connection.stop(seconds=_ACK_SECONDS)
         self.services.watch.stop()
         await self.services.guard.drain(seconds=_DRAIN_SECONDS)
+        if self.services.client.session is not None:
+            await self.services.client.session.close()
         self._pool.close()
         self._store.close()
         if self.services.store is not None:
@@ -146,8 +148,10 @@ async def start_bot(
         seen=SeenEnvelopes(monotonic=monotonic),
         store=services.store,
         metrics=services.audit.metrics,
+        acks=services.guard.acks,
         monotonic=monotonic,
     )
+    client.session = open_session(seconds=_SLACK_SECONDS)
     bot = Bot(services=services, connection=connection, store=store, pool=pool, notices=notices)
     watch_figures(services, pool=pool, log_lines_lost=log_lines_lost)
     if settings.metrics_port is not None:
@@ -361,7 +365,9 @@ def _build_app(client: AsyncWebClient, identity: Identity, services: Services) -
     # seconds would lose the first command.
     logger = logging.getLogger("slack_bolt")
     logger.addFilter(_is_worth_logging)
-    app = AsyncApp(client=client, authorize=authorize, logger=logger)
+    # Listeners return as soon as they have acked, so Bolt may wait for them: it then sends the ack at once, where it
+    # would otherwise begin the work and look for the ack ten milliseconds later.
+    app = AsyncApp(client=client, authorize=authorize, logger=logger, process_before_response=True)
     register_listeners(app, services)
     return app
 

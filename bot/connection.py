@@ -15,6 +15,7 @@ from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
+from bot.acks import PendingAcks
 from bot.envelopes import SeenEnvelopes
 from bot.metrics import Metrics
 from bot.store import Store
@@ -38,13 +39,20 @@ class _Handler(AsyncSocketModeHandler):
     """Acks an envelope that came before without handing it to the app again."""
 
     def __init__(
-        self, app: AsyncApp, *, app_token: str, seen: SeenEnvelopes, store: Store | None, metrics: Metrics
+        self,
+        app: AsyncApp,
+        *,
+        app_token: str,
+        seen: SeenEnvelopes,
+        store: Store | None,
+        metrics: Metrics,
+        acks: PendingAcks,
     ) -> None:
         super().__init__(app, app_token, logger=logging.getLogger("slack_sdk"), ping_interval=PING_SECONDS)
         self._seen = seen
         self._store = store
         self._metrics = metrics
-        self.pending = 0
+        self._acks = acks
         self.client.message_listeners.append(self._count_greeting)
 
     async def connect(self) -> None:
@@ -56,12 +64,11 @@ class _Handler(AsyncSocketModeHandler):
         await self.close_async()  # type: ignore[no-untyped-call] # the adapter publishes no types here.
 
     async def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
-        self.pending += 1
         began = time.perf_counter()
         try:
-            await self._take(client, req)
+            with self._acks.one():
+                await self._take(client, req)
         finally:
-            self.pending -= 1
             self._metrics.acked(req.type, time.perf_counter() - began)
 
     async def _count_greeting(self, _client: object, message: dict[str, Any], _raw: str | None) -> None:
@@ -87,6 +94,7 @@ class SocketConnection:
         seen: Which envelopes came to this process before.
         store: Which of them came to another one; None where nobody else is asked.
         metrics: Counts acks and connections.
+        acks: Told of each envelope until it is acked.
         monotonic: A clock in seconds.
         sleep: Waits that many seconds.
     """
@@ -99,6 +107,7 @@ class SocketConnection:
         seen: SeenEnvelopes,
         store: Store | None,
         metrics: Metrics,
+        acks: PendingAcks,
         monotonic: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -107,6 +116,7 @@ class SocketConnection:
         self._seen = seen
         self._store = store
         self._metrics = metrics
+        self._acks = acks
         self._monotonic = monotonic
         self._down_since: float | None = None
         self._sleep = sleep
@@ -146,7 +156,7 @@ class SocketConnection:
         if handler is None:
             return
         until = self._monotonic() + seconds
-        while handler.pending and self._monotonic() < until:
+        while self._acks.count and self._monotonic() < until:
             await self._sleep(0.01)
         await _close(handler)
 
@@ -186,7 +196,14 @@ class SocketConnection:
             await _close(old)
 
     def _make_handler(self) -> _Handler:
-        return _Handler(self._app, app_token=self._app_token, seen=self._seen, store=self._store, metrics=self._metrics)
+        return _Handler(
+            self._app,
+            app_token=self._app_token,
+            seen=self._seen,
+            store=self._store,
+            metrics=self._metrics,
+            acks=self._acks,
+        )
 
 
 async def _close(handler: _Handler) -> None:

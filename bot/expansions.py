@@ -1,7 +1,5 @@
 """Threads and neighbours, as messages and as modals: asked of the engine, rendered, and kept in the audit file."""
 
-import asyncio
-
 from bot.action_state import ContextState, ThreadState
 from bot.activity import keep_expansion
 from bot.asking import Asking, admit, signer_for
@@ -10,6 +8,7 @@ from bot.elements import Block, RenderedMessage
 from bot.guard import Request
 from bot.message_blocks import thread_view
 from bot.services import Services
+from bot.side_thread import in_side_thread
 from bot.thread_blocks import (
     NEIGHBOURS_AFTER,
     NEIGHBOURS_BEFORE,
@@ -41,7 +40,7 @@ async def answer_thread(services: Services, request: Request, state: ThreadState
         back=state.back,
         workspace_url=services.identity.url,
     )
-    return await asyncio.to_thread(render_thread, view)
+    return await in_side_thread(render_thread, view)
 
 
 async def view_thread(services: Services, request: Request, state: ThreadState) -> Block:
@@ -51,7 +50,7 @@ async def view_thread(services: Services, request: Request, state: ThreadState) 
         thread = await _find_thread(services, asking, state)
     keep_expansion(services, request, AuditEvent.EXPAND, thread.messages)
     signer = signer_for(services, request.asked, search_id=request.search_id)
-    return await asyncio.to_thread(
+    return await in_side_thread(
         thread_view,
         thread=thread,
         context=None,
@@ -96,7 +95,7 @@ async def answer_context(services: Services, request: Request, state: ContextSta
         back=state.back,
         workspace_url=services.identity.url,
     )
-    return await asyncio.to_thread(render_context, view)
+    return await in_side_thread(render_context, view)
 
 
 async def _find_context(services: Services, asking: Asking, document_id: str) -> MessageContext:
@@ -144,7 +143,7 @@ async def view_message(services: Services, request: Request, *, channel_id: str,
         thread = await _find_thread(services, asking, signer_state)
     shown = [*_documents(context), *(thread.messages if thread else ())]
     keep_expansion(services, request, AuditEvent.CONTEXT, shown)
-    return await asyncio.to_thread(
+    return await in_side_thread(
         thread_view,
         thread=thread,
         context=context,

@@ -1,6 +1,5 @@
 """What is wrong with a form's entries, and at which of its fields that shall stand."""
 
-import asyncio
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -12,6 +11,7 @@ from bot.guard import sentence_of
 from bot.limits import text_length
 from bot.payloads import Asked
 from bot.services import Services
+from bot.side_thread import in_side_thread
 from bot.visibility import UnconfirmedError, telling_unconfirmed
 from retrieval import (
     NameDirectory,
@@ -51,7 +51,7 @@ async def checked_command(services: Services, asked: Asked, fields: FormFields) 
     _check_alone(fields)
     asking = await admit(services, asked)
     directory = await directory_for(services, asking, fields.command())
-    return await asyncio.to_thread(_understand, services, asking, fields, directory)
+    return await in_side_thread(_understand, services, asking, fields, directory)
 
 
 def _check_alone(fields: FormFields) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from bot import texts
+from bot.acks import PendingAcks
 from bot.action_state import StateError
 from bot.audit import AuditEntry, AuditEvent, EntryWriter
 from bot.deny_list import DenyListError
@@ -62,16 +63,22 @@ def sentence_of(error: BaseException) -> str:
 class Guard:
     """Runs the work that follows an ack, each piece as a task of its own. For one event loop.
 
-    Bolt forgets an ack when the listener raises within about ten milliseconds of it, and a listener that
-    fails later leaves its user without a word. So a listener only acks and hands its work over to `start`,
-    which cannot raise; whatever the work raises becomes a sentence for the user, a log line and an entry in
-    the audit file.
+    Bolt sends an ack once the listener has returned, and forgets it when the listener raises. So a listener only acks
+    and hands its work over to `start`, which cannot raise; whatever the work raises becomes a sentence for the user, a
+    log line and an entry in the audit file.
+
+    Work begins when no envelope waits for its ack any more: of fifty that come together, the first ones' searches would
+    otherwise take the processor and the interpreter's lock from the acks of the others.
 
     Args:
         audit: Where refusals and errors are kept; None to keep none.
+
+    Attributes:
+        acks: Counts the envelopes that wait for their acks; whoever takes them keeps it.
     """
 
     def __init__(self, *, audit: EntryWriter | None) -> None:
+        self.acks = PendingAcks()
         self._audit = audit
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -106,6 +113,8 @@ class Guard:
     async def _run(self, request: "Request", work: Callable[["Request"], Awaitable[None]]) -> None:
         with structlog.contextvars.bound_contextvars(request_id=request.request_id):
             try:
+                with request.stopwatch.stage("waiting"):
+                    await self.acks.over()
                 await work(request)
             except asyncio.CancelledError:
                 await asyncio.shield(self._tell(request, texts.STOPPING))
@@ -185,11 +194,13 @@ class Request:
         """Return the milliseconds by stage so far, with the engine's stages in the place of `search`.
 
         Args:
-            engine: The engine's own stages with their `total`; what the search took beyond it is `waiting`.
+            engine: The engine's own stages with their `total`; what the search took beyond it is `waiting`, as is
+                what others' acks took.
         """
         own = self.stopwatch.milliseconds()
         total = own.pop("total")
-        own["waiting"] = max(0.0, own.pop("search", 0.0) - engine.get("total", 0.0))
+        beyond = max(0.0, own.pop("search", 0.0) - engine.get("total", 0.0))
+        own["waiting"] = own.get("waiting", 0.0) + beyond
         for stage, spent in engine.items():
             if stage != "total":
                 own[stage] = own.get(stage, 0.0) + spent

@@ -1,6 +1,5 @@
 """More and votes: one hit, looked up anew and redrawn, and what its reader says of it."""
 
-import asyncio
 from dataclasses import replace
 
 import structlog
@@ -14,6 +13,7 @@ from bot.elements import RenderedMessage
 from bot.guard import Request
 from bot.more_blocks import MoreView, render_more
 from bot.services import Services
+from bot.side_thread import in_side_thread
 from bot.store_records import Verdict, Vote
 from bot.visibility import telling_unconfirmed
 from retrieval import Document
@@ -84,7 +84,7 @@ async def redraw_hit(
         notices=notices,
         workspace_url=services.identity.url,
     )
-    return await asyncio.to_thread(render_more, view)
+    return await in_side_thread(render_more, view)
 
 
 async def _present_vote(services: Services, request: Request, state: HitState, judged: Judged | None) -> Verdict | None:

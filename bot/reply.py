@@ -155,7 +155,8 @@ class Reply:
     async def publish(self, message: RenderedMessage) -> Published:
         """Post a message that everybody in the conversation sees, beside the one that was pressed in.
 
-        Tried once: a second try after a lost answer would post it twice.
+        Tried once, over a connection of its own: a second try after a lost answer would post it twice, and one that is
+        kept open may have been closed at the other end.
         """
         if self._response_url is None:
             return Published.REFUSED
@@ -275,7 +276,12 @@ class Reply:
         if self._response_url is None:
             _log.warning("answer_without_response_url")
             return False
-        webhook = AsyncWebhookClient(self._response_url, timeout=_SEND_SECONDS, retry_handlers=_retry_handlers())
+        webhook = AsyncWebhookClient(
+            self._response_url,
+            timeout=_SEND_SECONDS,
+            session=self._client.session,
+            retry_handlers=_retry_handlers(),
+        )
         body = message.arguments() | {"response_type": "ephemeral", "replace_original": replace_original}
         try:
             async with asyncio.timeout(_SEND_SECONDS):

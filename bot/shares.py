@@ -1,6 +1,5 @@
 """Share: asked first, then posted for everybody in the channel, once; both times only after `bot.sharing` allows it."""
 
-import asyncio
 import hashlib
 import secrets
 from dataclasses import replace
@@ -19,6 +18,7 @@ from bot.reply import Published
 from bot.services import Services
 from bot.share_blocks import SharedHit, ShareQuestion, render_question, render_shared
 from bot.sharing import Shareable, ShareRefusal, ShareRefusedError, confirm_share
+from bot.side_thread import in_side_thread
 from retrieval import Document
 
 _log = structlog.get_logger(__name__)
@@ -101,7 +101,7 @@ async def _ask(
         back=state.back,
         judged=state.judged,
     )
-    return await asyncio.to_thread(render_question, question)
+    return await in_side_thread(render_question, question)
 
 
 async def _post(services: Services, request: Request, state: ShareState, hit: SharedHit, *, channel_name: str) -> str:
@@ -109,7 +109,7 @@ async def _post(services: Services, request: Request, state: ShareState, hit: Sh
     if not await services.once.take(_key(state)):
         _keep(services, request, state, AuditEvent.REFUSED, reason="share_repeated")
         return texts.ALREADY_SHARED
-    published = await request.reply.publish(await asyncio.to_thread(render_shared, hit))
+    published = await request.reply.publish(await in_side_thread(render_shared, hit))
     if published is Published.POSTED:
         _keep(services, request, state, AuditEvent.SHARE)
         return texts.shared_in(channel_name)

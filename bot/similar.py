@@ -1,6 +1,5 @@
 """What in the archive is similar to a message: by its stored vector, else by the text that Slack sent."""
 
-import asyncio
 from typing import Final
 
 from bot import texts
@@ -14,6 +13,7 @@ from bot.elements import RenderedMessage
 from bot.guard import Request
 from bot.rich_text import one_line
 from bot.services import Services
+from bot.side_thread import in_side_thread
 from bot.status_blocks import render_sentence
 from bot.visibility import telling_unconfirmed
 from retrieval import EmbeddingError, Mode, NotFoundError, QueryTextError, ResultPage, SearchRequest
@@ -115,7 +115,7 @@ async def _answer(
         notices=(*notices, *restarts),
     )
     with request.stopwatch.stage("rendering"):
-        message = await asyncio.to_thread(render_results, view)
+        message = await in_side_thread(render_results, view)
     keep_similar(services, request, page)
     return message
 

@@ -97,6 +97,23 @@ class UserRow(BaseModel):
         return self.is_restricted or self.is_ultra_restricted
 
 
+def open_session(*, seconds: float) -> aiohttp.ClientSession:
+    """Return the one session for whatever is sent to Slack: what is sent next finds the connection still open.
+
+    Without it each answer began with a lookup of Slack's name and the handshakes of TCP and TLS. Must be closed by
+    whoever opened it; for the running event loop.
+
+    Args:
+        seconds: How long each request may take.
+    """
+    return aiohttp.ClientSession(
+        # As many connections as there are answers: one that waits must not keep another back.
+        connector=aiohttp.TCPConnector(limit=0),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=seconds),
+    )
+
+
 class WebAPI:
     """Calls methods that read, waits out rate limits that fit the deadline, and remembers those that do not.
 

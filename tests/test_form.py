@@ -47,9 +47,10 @@ async def office(archive: Path) -> AsyncIterator[Office]:
 async def open_by_command(office: Office, user: str = ADA) -> SeenView:
     """Type the bare command and return the form."""
     person = office.slack.person(user)
+    before = {seen.id for seen in person.views}
     outcome = await person.type("/slackquery", channel=GENERAL)
     assert outcome.acked
-    return await person.wait_for_view(lambda seen: seen.callback_id == SEARCH_FORM)
+    return await person.wait_for_view(lambda seen: seen.callback_id == SEARCH_FORM and seen.id not in before)
 
 
 async def submit(office: Office, view: SeenView, user: str = ADA, **values: Any) -> SeenView:

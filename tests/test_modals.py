@@ -262,9 +262,10 @@ async def test_the_largest_hits_fit_into_a_modal(office: Office) -> None:
 async def find_similar(office: Office, message: SeenMessage, user: str = ADA) -> SeenView:
     """Use Find similar on a message and return the modal once it is filled."""
     person = office.slack.person(user)
+    before = {seen.id for seen in person.views}
     outcome = await person.shortcut(FIND_SIMILAR, message=message)
     assert outcome.acked
-    return await person.wait_for_view(lambda seen: texts.LOADING not in seen.plain_text)
+    return await person.wait_for_view(lambda seen: seen.id not in before and texts.LOADING not in seen.plain_text)
 
 
 async def test_find_similar_opens_at_once_and_finds_others_without_itself(office: Office) -> None:
