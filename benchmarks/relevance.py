@@ -60,7 +60,7 @@ def main() -> None:
     figures: dict[str, Mapping[str, PerQuery]] = {}
     for name in arguments.sets.split(","):
         found = judged_set(name, arguments.data, arguments.cache)
-        judgements, trials = _trials(found, arguments.cache)
+        judgements, trials = _trials(found, arguments.cache, repeats=not arguments.answers_once)
         gathered[name] = (judgements, trials)
         ways = (*WAYS, *grid_ways()) if arguments.grid else WAYS
         made = {way.name: make_run(judgements, trials, way) for way in ways}
@@ -82,11 +82,11 @@ def main() -> None:
         _draw(figures, gathered, arguments.figure)
 
 
-def _trials(found: JudgedSet, cache: Path) -> tuple[Judgements, dict[str, Trial]]:
+def _trials(found: JudgedSet, cache: Path, *, repeats: bool = True) -> tuple[Judgements, dict[str, Trial]]:
     """Return the set's evidence from the cache, gathered for the artifact and queries that stand there now."""
     queries, qrels = read_queries(found.queries), read_qrels(found.qrels)
     with Artifact(found.artifacts / "current.duckdb") as artifact:
-        judgements = Judgements(artifact, queries, qrels)
+        judgements = Judgements(artifact, queries, qrels, repeats=repeats)
         key = hashlib.sha256(f"{artifact.info.artifact_id} {queries} {_code_digest()}".encode()).hexdigest()[:16]
         path = cache / f"{found.name}.{key}.trials"
         # Written by this program into its own cache; nobody else's pickles are read.
@@ -168,6 +168,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--smallest", type=int, default=20, help="segments of fewer queries are only in the JSON")
     parser.add_argument("--grid", action="store_true", help="also other constants of the fixed fusions")
     parser.add_argument("--search", action="store_true", help="choose adapted weights by cross-validation")
+    parser.add_argument("--answers-once", action="store_true", help="drop hits of a thread that answered already")
     parser.add_argument("--write-runs", type=Path, default=None, help=f"folder for TREC runs, {RUN_DEPTH} deep")
     parser.add_argument("--json", type=Path, default=None, help="file for the figures")
     parser.add_argument(

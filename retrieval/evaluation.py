@@ -57,13 +57,17 @@ class Comparison:
 class Judgements:
     """Judged queries made comparable with what an artifact returns; for any number of threads, once made."""
 
-    def __init__(self, artifact: Artifact, queries: Sequence[JudgedQuery], qrels: Qrels) -> None:
+    def __init__(
+        self, artifact: Artifact, queries: Sequence[JudgedQuery], qrels: Qrels, *, repeats: bool = True
+    ) -> None:
         """Look up where the artifact holds what was judged.
 
         Args:
             artifact: What is searched.
             queries: Those without a judgement are left out.
             qrels: Documents as `channel_id:ts` or document ids. One that the artifact lacks stays, never found.
+            repeats: Whether a hit that answers with what an earlier one already answered keeps its place, as it does
+                for a reader; without, it is dropped, as is usual where passages are mapped to what was judged.
 
         Raises:
             JudgementError: No query has a judgement.
@@ -82,17 +86,21 @@ class Judgements:
             self._answers[query.qid], graded[query.qid] = self._answers_of(qrels[query.qid], ids)
         self._excluded = {query.qid: self._thread_named(query.exclude_thread_of, ids) for query in self.queries}
         self.qrels: Qrels = graded
+        self._repeats = repeats
 
     def ranked_answers(self, qid: str, document_ids: Sequence[str]) -> tuple[str, ...]:
         """Return what ranked documents are in the terms of the judgements, best first, each name once.
 
-        A hit that answers with what an earlier one already answered keeps its place under a name of its own.
+        A hit that answers with what an earlier one already answered keeps its place under a name of its own, or is
+        dropped where repeats are not wanted.
         """
         names: dict[str, None] = {}
         for document_id in document_ids:
             thread = self._threads.get(document_id, document_id)
             answers = self._answers[qid]
             name = answers.get(document_id) or answers.get(thread) or self._keys.get(document_id, document_id)
+            if name in names and not self._repeats:
+                continue
             while name in names:
                 name += "#again"
             names[name] = None

@@ -78,14 +78,14 @@ CONSTANTS: Final = Constants(
             semantic=Slope(low=8.0, high=0.7),
             context=_constant(0.3),
             exact=_constant(0.0),
-            recency=Slope(low=2.0, high=0.1),
+            recency=Slope(low=3.0, high=0.0),
         ),
         QueryClass.MIXED: ClassWeights(
             lexical=_constant(1.0),
             semantic=Slope(low=1.0, high=0.7),
             context=_constant(0.3),
             exact=_constant(1.0),
-            recency=Slope(low=2.0, high=0.1),
+            recency=Slope(low=2.0, high=0.0),
         ),
         QueryClass.EXACT: ClassWeights(
             lexical=_constant(1.0),

@@ -83,6 +83,12 @@ def test_an_answer_found_twice_keeps_its_place_but_counts_once(artifact: Artifac
     assert judgements.ranked_answers("q", document_ids(ROWS[0], ROWS[1], ROWS[2])) == (ROOT, f"{ROOT}#again", LUNCH)
 
 
+def test_without_repeats_the_next_answer_moves_up(artifact: Artifact) -> None:
+    judgements = Judgements(artifact, [query("q", "noon")], {"q": {ROOT: 2}}, repeats=False)
+
+    assert judgements.ranked_answers("q", document_ids(ROWS[0], ROWS[1], ROWS[2])) == (ROOT, LUNCH)
+
+
 def test_judged_messages_of_one_thread_are_one_answer_of_the_best_grade(artifact: Artifact) -> None:
     judgements = Judgements(artifact, [query("q", "noon")], {"q": {REPLY: 1, ROOT: 3, LUNCH: 2}})
 
