@@ -26,6 +26,9 @@ def fallback_text(
         tail: Lines after them.
     """
     low, high = _SHORTEST_BODY, max([_SHORTEST_BODY, *(text_length(body) for _, body, _ in entries)])
+    whole = _composed(head, entries, tail, high)
+    if text_length(whole) <= FALLBACK_CHARACTERS:
+        return whole
     while low < high:
         middle = (low + high + 1) // 2
         fits = text_length(_composed(head, entries, tail, middle)) <= FALLBACK_CHARACTERS

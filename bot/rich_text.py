@@ -79,17 +79,26 @@ def cut(text: str, maximum: int) -> str:
     """
     if text_length(text) <= maximum:
         return text
-    kept, room = [], maximum - text_length(ELLIPSIS)
-    for cluster in regex.finditer(r"\X", text[: maximum + _LONGEST_CLUSTER]):
-        piece = cluster[0][:_LONGEST_CLUSTER]
-        if text_length(piece) > room:
-            break
-        kept.append(piece)
-        room -= text_length(piece)
-    whole = "".join(kept)
+    whole = _beginning(text[: maximum + _LONGEST_CLUSTER], maximum - text_length(ELLIPSIS))
     head, space, tail = whole.rpartition(" ")
     at_word = head if space and len(tail) < min(20, len(whole) // 4) else whole
     return at_word.rstrip() + ELLIPSIS
+
+
+def _beginning(text: str, room: int) -> str:
+    """Return as many whole clusters of a text as `room` UTF-16 units hold."""
+    if text.isascii() and "\r" not in text:
+        # Each character is a cluster; only a carriage return joins what follows it.
+        return text[: max(room, 0)]
+    kept = []
+    for cluster in regex.finditer(r"\X", text):
+        piece = cluster[0][:_LONGEST_CLUSTER]
+        length = text_length(piece)
+        if length > room:
+            break
+        kept.append(piece)
+        room -= length
+    return "".join(kept)
 
 
 def passage_block(passage: Passage) -> Block:
