@@ -60,7 +60,7 @@ def main() -> None:
     figures: dict[str, Mapping[str, PerQuery]] = {}
     for name in arguments.sets.split(","):
         found = judged_set(name, arguments.data, arguments.cache)
-        judgements, trials = _trials(found, arguments.cache, repeats=not arguments.answers_once)
+        judgements, trials = _trials(found, arguments.cache, repeats=not arguments.threads_once)
         gathered[name] = (judgements, trials)
         ways = (*WAYS, *grid_ways()) if arguments.grid else WAYS
         made = {way.name: make_run(judgements, trials, way) for way in ways}
@@ -168,7 +168,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--smallest", type=int, default=20, help="segments of fewer queries are only in the JSON")
     parser.add_argument("--grid", action="store_true", help="also other constants of the fixed fusions")
     parser.add_argument("--search", action="store_true", help="choose adapted weights by cross-validation")
-    parser.add_argument("--answers-once", action="store_true", help="drop hits of a thread that answered already")
+    parser.add_argument("--threads-once", action="store_true", help="every list names a thread once")
     parser.add_argument("--write-runs", type=Path, default=None, help=f"folder for TREC runs, {RUN_DEPTH} deep")
     parser.add_argument("--json", type=Path, default=None, help="file for the figures")
     parser.add_argument(

@@ -66,8 +66,8 @@ class Judgements:
             artifact: What is searched.
             queries: Those without a judgement are left out.
             qrels: Documents as `channel_id:ts` or document ids. One that the artifact lacks stays, never found.
-            repeats: Whether a hit that answers with what an earlier one already answered keeps its place, as it does
-                for a reader; without, it is dropped, as is usual where passages are mapped to what was judged.
+            repeats: Whether further messages of a thread keep their places, as they do for a reader of a single mode;
+                without, they are dropped, as is usual where passages are mapped to what they are part of.
 
         Raises:
             JudgementError: No query has a judgement.
@@ -91,16 +91,17 @@ class Judgements:
     def ranked_answers(self, qid: str, document_ids: Sequence[str]) -> tuple[str, ...]:
         """Return what ranked documents are in the terms of the judgements, best first, each name once.
 
-        A hit that answers with what an earlier one already answered keeps its place under a name of its own, or is
-        dropped where repeats are not wanted.
+        A hit that answers with what an earlier one already answered keeps its place under a name of its own.
         """
         names: dict[str, None] = {}
+        threads: set[str] = set()
         for document_id in document_ids:
             thread = self._threads.get(document_id, document_id)
             answers = self._answers[qid]
             name = answers.get(document_id) or answers.get(thread) or self._keys.get(document_id, document_id)
-            if name in names and not self._repeats:
+            if thread in threads and not self._repeats:
                 continue
+            threads.add(thread)
             while name in names:
                 name += "#again"
             names[name] = None

@@ -83,8 +83,8 @@ def test_an_answer_found_twice_keeps_its_place_but_counts_once(artifact: Artifac
     assert judgements.ranked_answers("q", document_ids(ROWS[0], ROWS[1], ROWS[2])) == (ROOT, f"{ROOT}#again", LUNCH)
 
 
-def test_without_repeats_the_next_answer_moves_up(artifact: Artifact) -> None:
-    judgements = Judgements(artifact, [query("q", "noon")], {"q": {ROOT: 2}}, repeats=False)
+def test_without_repeats_what_stands_behind_a_thread_moves_up(artifact: Artifact) -> None:
+    judgements = Judgements(artifact, [query("q", "noon")], {"q": {LUNCH: 2}}, repeats=False)
 
     assert judgements.ranked_answers("q", document_ids(ROWS[0], ROWS[1], ROWS[2])) == (ROOT, LUNCH)
 
