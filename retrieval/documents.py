@@ -99,6 +99,22 @@ def count_threads(cursor: "DuckDBPyConnection", thread_ids: Sequence[str], visib
     )
 
 
+def cited_times(cursor: "DuckDBPyConnection", chunk_ids: Sequence[str], citing: Predicate) -> dict[str, int]:
+    """Return when the message was written in whose place `fetch_documents` puts each file chunk, Unix microseconds.
+
+    A chunk without such a message is left out. The time of a share that the asker may not see is thus told by nothing.
+    """
+    if not chunk_ids:
+        return {}
+    rows = cursor.execute(
+        f"SELECT m.document_id, arg_min(d.ts_us, m.position) FROM {schema.DOCUMENT_MESSAGES} m "
+        f"JOIN {schema.DOCUMENTS} d ON d.document_id = m.message_id "
+        f"WHERE m.document_id IN (SELECT unnest(?::VARCHAR[])) AND ({citing.sql}) GROUP BY m.document_id",
+        [list(chunk_ids), *citing.parameters],
+    ).fetchall()
+    return {document_id: ts_us for document_id, ts_us in rows if ts_us is not None}
+
+
 def _cited_chunks(
     cursor: "DuckDBPyConnection", documents: Iterable[Document], citing: Predicate
 ) -> dict[str, Document]:

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from retrieval import schema
 from retrieval.artifact import Artifact
 from retrieval.context import rank_context, window_scores
-from retrieval.documents import count_threads
+from retrieval.documents import cited_times, count_threads
 from retrieval.exact import rank_exact
 from retrieval.filters import Predicate, document_predicate, place_predicate, window_predicate
 from retrieval.lexical import QueryTerms, coverage, lexical_scores, rank_lexical, read_terms, score_documents
-from retrieval.models import Filters, RankedList
+from retrieval.models import DocumentKind, Filters, RankedList
 from retrieval.semantic import rank_semantic, semantic_scores
 from retrieval.visibility import Visibility
 
@@ -37,7 +37,9 @@ class DuckDBReader:
         self._artifact = artifact
         self._cursor = cursor
         self._mapped = schema.DOCUMENT_MESSAGES in artifact.info.capabilities
-        self._documents = document_predicate(filters, visibility, shares=self._mapped and artifact.has_file_chunks)
+        self._shares = self._mapped and artifact.has_file_chunks
+        self._documents = document_predicate(filters, visibility, shares=self._shares)
+        self._places = place_predicate(filters, visibility)
         self._windows = window_predicate(filters, visibility)
         self._visible = place_predicate(Filters(), visibility)
         self._terms = QueryTerms(tokens=(), idf={}, capped=False)
@@ -96,7 +98,12 @@ class DuckDBReader:
 
     def times(self, document_ids: Sequence[str]) -> Mapping[str, int]:
         """Return the time of each document."""
-        return dict(self._column("ts_us", document_ids))
+        times = dict(self._column("ts_us", document_ids))
+        if self._shares and times:
+            kinds = dict(self._column("document_kind", document_ids))
+            chunks = sorted(one for one, kind in kinds.items() if kind == DocumentKind.FILE_CHUNK)
+            times |= cited_times(self._cursor, chunks, self._places)
+        return times
 
     def by_time(self, *, newest_first: bool, limit: int) -> list[str]:
         """Return allowed documents by time."""

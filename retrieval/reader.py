@@ -75,7 +75,7 @@ class Reader(Protocol):
         ...
 
     def times(self, document_ids: Sequence[str]) -> Mapping[str, int]:
-        """Return the time of each document, Unix microseconds."""
+        """Return the time of each document, Unix microseconds; a file chunk's is that of the message it is cited by."""
         ...
 
     def by_time(self, *, newest_first: bool, limit: int) -> list[str]:

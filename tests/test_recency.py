@@ -134,3 +134,32 @@ def test_a_reader_is_told_of_a_month_alone(repeated: Artifact, tmp_path: Path) -
     assert recency(page.hits[keys(page).index("m0")]).rank == 30
     later = find(repeated, Fusion.RRF, asked_at_us=NOW_US + 30 * DAY_US)
     assert not any(recency(hit) in hit.reasons for hit in later.hits)
+
+
+@pytest.mark.parametrize("resident", [False, True])
+def test_a_files_day_is_that_of_the_share_that_is_seen(tmp_path: Path, resident: bool) -> None:
+    """When it was shared where the asker may not look is told by no score and no order."""
+    rows = [
+        Row(key="hidden", text="here", minute=0, channel="C9"),
+        Row(key="seen", text="here too", minute=EVERY),
+        Row(
+            key="f1",
+            text="mirror full",
+            kind="file_chunk",
+            channel="C9",
+            covers=("T1:C9:hidden", "T1:C1:seen"),
+            vector=(1, 0, 0),
+        ),
+    ]
+    moment = NOW_US + 100 * DAY_US
+    request = SearchRequest(text=TEXT, mode=Mode.HYBRID, asked_at_us=moment)
+    with Artifact(write_artifact(tmp_path, rows)) as artifact:
+        if resident:
+            assert artifact.load().resident is not None
+        ranks = [
+            recency(hit).rank
+            for visibility in (Visibility.everything(), Visibility.of_channels({"T1": ["C1"]}))
+            for hit in search_slack(artifact, request, visibility=visibility, embedder=None).hits
+        ]
+
+    assert ranks == [101, 1]

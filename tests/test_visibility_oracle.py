@@ -125,6 +125,11 @@ class Seen:
             return self._stands_well(row)
         return any(self._stands_well(self.rows[one]) for one in row.covers)
 
+    def place_of(self, row: Row) -> Row:
+        """The message by which a file passage is cited, any other document itself."""
+        shares = (self.rows[one] for one in row.covers) if row.kind == "file_chunk" and self._archive.mapped else ()
+        return next((share for share in shares if self._stands_well(share)), row)
+
     def allows_window(self, row: Row) -> bool:
         """Whether a thread window may lend its rank to its messages."""
         return self._in_channel(row) and thread_of(row) not in self._hidden_threads
@@ -240,8 +245,8 @@ class OracleReader:
         raise AssertionError(f"ranking asked for sizes of {thread_ids}")
 
     def times(self, document_ids: Sequence[str]) -> Mapping[str, int]:
-        """A property of one document."""
-        return {one: START_US + self._seen.rows[one].minute * MINUTE_US for one in document_ids}
+        """When it was written; of a file passage, the first message sharing it that is seen."""
+        return {one: START_US + self._seen.place_of(self._seen.rows[one]).minute * MINUTE_US for one in document_ids}
 
     def by_time(self, *, newest_first: bool, limit: int) -> list[str]:
         """Everything that is seen, by time."""

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from retrieval import schema
 from retrieval.artifact import Artifact
+from retrieval.documents import cited_times
 from retrieval.duckdb_reader import DuckDBReader
 from retrieval.exact import grade_exact
-from retrieval.filters import text_predicate, validate_filters
+from retrieval.filters import place_predicate, text_predicate, validate_filters
 from retrieval.fts import index_tokens
 from retrieval.lexical import QueryTerms, covered_share, inverse_frequency, ranked_list, rarest_tokens
 from retrieval.models import DocumentKind, Filters, RankedList, Retriever
@@ -197,7 +198,12 @@ class ResidentReader:
 
     def times(self, document_ids: Sequence[str]) -> Mapping[str, int]:
         """Return the time of each document."""
-        return {name: int(self._columns.facts.ts_us[row]) for name, row in self._known(document_ids).items()}
+        rows = self._known(document_ids)
+        times = {name: int(self._columns.facts.ts_us[row]) for name, row in rows.items()}
+        if self._columns.maps_chunks:
+            chunks = sorted(name for name, row in rows.items() if self._columns.kinds[row] == Kind.FILE_CHUNK)
+            times |= cited_times(self._cursor, chunks, place_predicate(self._filters, self._visibility))
+        return times
 
     def by_time(self, *, newest_first: bool, limit: int) -> list[str]:
         """Return allowed documents by time."""
