@@ -9,8 +9,9 @@ import json
 import mmap
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -203,23 +204,22 @@ class Image:
         """Return rows by group; raises as `array` does."""
         return Groups(starts=self.array(f"{name}.starts"), rows=self.array(f"{name}.rows"))
 
-    def matrix(self, dimensions: int) -> Callable[[], NDArray[np.float32]] | None:
-        """Return what reads the vectors, `(n, dimensions)`, in any thread; None where only DuckDB can read them.
+    def matrix(self, dimensions: int) -> NDArray[np.float32] | None:
+        """Return the vectors, `(n, dimensions)`; None where only DuckDB can read them; raises as `array` does.
 
-        What is returned raises as `array` does.
+        It may run in a thread of its own, beside other calls.
         """
-        part, file = self._part(MATRIX), self._file
-        stored = StoredColumn(self._cursor, schema.VECTORS, "embedding", kind="FLOAT", width=4)
-        if file is None or not part.length or not stored.plain or stored.length != part.length:
+        part = self._part(MATRIX)
+        if self._file is None or not part.length:
             return None
-
-        def read() -> NDArray[np.float32]:
-            matrix = np.empty((part.length // dimensions, dimensions), dtype=np.float32)
-            if stored.read(file, 0, matrix.data.cast("B")) != part.digest:
-                raise _differs(MATRIX)
-            return matrix
-
-        return read
+        with closing(self._cursor.cursor()) as cursor:
+            stored = StoredColumn(cursor, schema.VECTORS, "embedding", kind="FLOAT", width=4)
+        if not stored.plain or stored.length != part.length:
+            return None
+        matrix = np.empty((part.length // dimensions, dimensions), dtype=np.float32)
+        if stored.read(self._file, 0, matrix.data.cast("B")) != part.digest:
+            raise _differs(MATRIX)
+        return matrix
 
     def _part(self, name: str) -> _Part:
         part = self._parts.get(name)
@@ -268,15 +268,14 @@ def unpack(image: Image, *, dimensions: int | None) -> Resident:
     Raises:
         ArtifactInvalidError: Bytes are not those that were stored, or some are missing.
     """
-    read_matrix = image.matrix(dimensions) if dimensions is not None and MATRIX in image else None
-    if read_matrix is None:
+    if dimensions is None or MATRIX not in image:
         return _unpack(image, None)
     # Reading lets other threads run, and fresh memory costs as much as what is read into it.
     with ThreadPoolExecutor(max_workers=1) as executor:
-        return _unpack(image, executor.submit(read_matrix))
+        return _unpack(image, executor.submit(image.matrix, dimensions))
 
 
-def _unpack(image: Image, matrix: Future[NDArray[np.float32]] | None) -> Resident:
+def _unpack(image: Image, matrix: Future[NDArray[np.float32] | None] | None) -> Resident:
     facts = json.loads(image.text("facts"))
     columns = _unpack_columns(image, facts)
     texts = None if facts["blocks"] is None else Texts(blocks=tuple(_block(image, i) for i in range(facts["blocks"])))
@@ -298,13 +297,15 @@ def _unpack(image: Image, matrix: Future[NDArray[np.float32]] | None) -> Residen
             rooted=image.groups("windows.rooted") if "windows.rooted.rows" in image else covering,
         ),
         texts=texts,
-        vectors=None if matrix is None else _unpack_vectors(image, matrix.result(), float(facts["deviation"])),
+        vectors=None if matrix is None else _unpack_vectors(image, matrix.result(), facts["deviation"]),
     )
 
 
-def _unpack_vectors(image: Image, matrix: NDArray[np.float32], deviation: float) -> Vectors:
+def _unpack_vectors(image: Image, matrix: NDArray[np.float32] | None, deviation: float) -> Vectors | None:
+    if matrix is None:
+        return None
     rows = image.array("vectors.rows") if "vectors.rows" in image else None
-    return Vectors(matrix=matrix, rows=rows, deviation=deviation)
+    return Vectors(matrix=matrix, rows=rows, deviation=float(deviation))
 
 
 def _unpack_columns(image: Image, facts: Mapping[str, Any]) -> Columns:
