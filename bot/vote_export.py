@@ -35,12 +35,14 @@ class Topic:
         text: Its words, as first voted on.
         grades: 1 or 0 by document id.
         voters: How many people voted on it.
+        asked_at: When it was last voted on, Unix seconds: hybrid search counts how recent a message was then.
     """
 
     qid: str
     text: str
     grades: Mapping[str, int]
     voters: int
+    asked_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,7 @@ def topics_of(votes: Iterable[Vote]) -> VotedTopics:
 def write_topics(voted: VotedTopics, *, qrels: Path, queries: Path) -> None:
     """Write both files, mode 0600: they hold what people searched for.
 
-    The qrels are TREC's, with tabs: qid, 0, document id, grade. The queries are JSON lines with qid and text.
+    The qrels are TREC's, with tabs: qid, 0, document id, grade. The queries are JSON lines with qid, text and asked_at.
 
     Raises:
         OSError: A file cannot be written.
@@ -91,7 +93,9 @@ def write_topics(voted: VotedTopics, *, qrels: Path, queries: Path) -> None:
         for document_id, grade in sorted(topic.grades.items())
     ]
     _write(qrels, "".join(lines))
-    rows = ({"qid": topic.qid, "text": topic.text, "voters": topic.voters} for topic in judged)
+    rows = (
+        {"qid": topic.qid, "text": topic.text, "voters": topic.voters, "asked_at": topic.asked_at} for topic in judged
+    )
     _write(queries, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
@@ -107,6 +111,7 @@ def _topic(words: str, votes: list[Vote]) -> Topic:
         text=" ".join(votes[0].text.split()),
         grades={one: GOOD if sum_ > 0 else NOT_RELEVANT for one, sum_ in balance.items() if sum_},
         voters=len({(team_id, user_id) for team_id, user_id, _ in last}),
+        asked_at=max(vote.voted_us for vote in votes) / 1_000_000,
     )
 
 

@@ -84,13 +84,14 @@ def test_queries_without_words_are_left_out_and_counted() -> None:
 
 def test_both_files_are_what_eval_reads_and_only_their_owner_may_read_them(tmp_path: Path) -> None:
     qrels, queries = tmp_path / "votes.qrels", tmp_path / "votes.queries.jsonl"
-    voted = topics_of([FIRST, of(BEN, BAD, document_id="d2", text="Zoë \u2028 “outage”")])
+    voted = topics_of([of(ADA, GOOD, after=7), FIRST, of(BEN, BAD, document_id="d2", text="Zoë \u2028 “outage”")])
     qrels.touch(mode=0o644)
 
     write_topics(voted, qrels=qrels, queries=queries)
 
     read = read_queries(queries)
     assert [query.text for query in read] == ["Rate limit", "Zoë “outage”"]
+    assert [query.asked_at_us for query in read] == [FIRST.voted_us + 7, FIRST.voted_us]
     assert read_qrels(qrels) == {read[0].qid: {"d1": 1}, read[1].qid: {"d2": 0}}
     assert qrels.read_text().splitlines()[0].split() == [read[0].qid, "0", "d1", "1"]
     assert {stat.S_IMODE(path.stat().st_mode) for path in (qrels, queries)} == {0o600}
