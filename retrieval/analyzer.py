@@ -20,10 +20,11 @@ parts, so that `foo.bar_baz` is found by itself, by `bar_baz` and by `baz`:
 warning to rebuild.
 """
 
+import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 import emoji
@@ -51,15 +52,15 @@ _RUN: Final = regex.compile(
 _SKIN_TONE: Final = regex.compile(r"\p{Emoji_Modifier}")
 # From the loosest joiner to the tightest; each level's pieces are tokens of their own.
 _LEVELS: Final = (
-    regex.compile(r"[/\\:@+#,?&=%~|]+"),
-    regex.compile(r"\.+"),
-    regex.compile(r"-+"),
-    regex.compile(r"_+"),
+    re.compile(r"[/\\:@+#,?&=%~|]+"),
+    re.compile(r"\.+"),
+    re.compile(r"-+"),
+    re.compile(r"_+"),
 )
 _DOTTED_NUMBER: Final = regex.compile(r"[vV]?\d+(?:\.\d+)+")
 _GROUPED_NUMBER: Final = regex.compile(r"\d{1,3}(?:,\d{3})+")
 _CAMEL: Final = regex.compile(r"\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lu}+|\p{N}+|\p{Lo}+")
-_APOSTROPHE: Final = regex.compile(r"['’]")
+_APOSTROPHE: Final = re.compile(r"['’]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +112,23 @@ def holds_cjk(text: str) -> bool:
 
 def tokenize(text: str) -> list[str]:
     """Return the tokens of *text* in order; within one surface run each token stands once."""
-    tokens: list[str] = []
-    for match in _RUN.finditer(text):
-        surface = match.group()
-        # Most runs are words of a to z, which give themselves; this is most of what a build does.
-        if surface.isalpha() and surface.islower() and surface.isascii() and len(surface) <= MAX_TOKEN_CHARS:
-            tokens.append(surface)
-        else:
-            tokens.extend(_run_tokens(match.lastgroup or "", surface))
-    return tokens
+    # No run reaches over a blank or a line break, and what stands between two of them mostly stood there before:
+    # looking it up is most of what a build does.
+    return list(chain.from_iterable(map(_piece_tokens, text.replace("\n", " ").split(" "))))
+
+
+def _piece_tokens(piece: str) -> tuple[str, ...]:
+    return _cached_piece_tokens(piece) if len(piece) <= MAX_TOKEN_CHARS else _make_piece_tokens(piece)
+
+
+@lru_cache(maxsize=65536)
+def _cached_piece_tokens(piece: str) -> tuple[str, ...]:
+    return _make_piece_tokens(piece)
+
+
+def _make_piece_tokens(piece: str) -> tuple[str, ...]:
+    runs = (_run_tokens(match.lastgroup or "", match.group()) for match in _RUN.finditer(piece, concurrent=False))
+    return tuple(chain.from_iterable(runs))
 
 
 def _run_tokens(kind: str, surface: str) -> tuple[str, ...]:
@@ -133,92 +142,92 @@ def _cached_run_tokens(kind: str, surface: str) -> tuple[str, ...]:
 
 
 def _make_tokens(kind: str, surface: str) -> tuple[str, ...]:
-    tokens = (
-        token for raw in _raw_tokens(kind, surface) for token in fold(raw).split() if 0 < len(token) <= MAX_TOKEN_CHARS
+    raw = _raw_tokens(kind, surface)
+    # Of ASCII, folding is lowering, and there is no blank in a run that folding could bring forth.
+    folded = (
+        [token.lower() for token in raw] if surface.isascii() else [t for token in raw for t in fold(token).split()]
     )
-    return tuple(dict.fromkeys(tokens))
+    return tuple(dict.fromkeys(token for token in folded if 0 < len(token) <= MAX_TOKEN_CHARS))
 
 
-def _raw_tokens(kind: str, surface: str) -> Iterator[str]:
+def _raw_tokens(kind: str, surface: str) -> list[str]:
     if kind == "cjk":
-        yield from _bigrams(fold(surface))
-    elif kind == "emoji":
-        yield from _emoji_names(surface)
-    elif kind == "shortcode":
-        yield from _word_tokens(surface.strip(":"))
-    elif kind == "url":
-        yield from _word_tokens(surface.split("://", 1)[1].rstrip(".,;:!?)]}'’*_~/"))
-    else:
-        yield from _word_tokens(unicodedata.normalize("NFKC", surface))
+        return _bigrams(fold(surface))
+    if kind == "emoji":
+        return _emoji_names(surface)
+    if kind == "shortcode":
+        return _word_tokens(surface.strip(":"))
+    if kind == "url":
+        return _word_tokens(surface.split("://", 1)[1].rstrip(".,;:!?)]}'’*_~/"))
+    return _word_tokens(unicodedata.normalize("NFKC", surface))
 
 
-def _bigrams(run: str) -> Iterator[str]:
-    if len(run) == 1:
-        yield run
-    for start in range(len(run) - 1):
-        yield run[start : start + 2]
+def _bigrams(run: str) -> list[str]:
+    return [run] if len(run) == 1 else [run[start : start + 2] for start in range(len(run) - 1)]
 
 
-def _emoji_names(surface: str) -> Iterator[str]:
+def _emoji_names(surface: str) -> list[str]:
     # Skin tones say nothing that a searcher means.
-    for found in emoji.analyze(_SKIN_TONE.sub("", surface)):
-        alias = emoji.demojize(found.chars, language="alias")
-        yield from _word_tokens(alias.strip(":"))
+    aliases = (emoji.demojize(found.chars, language="alias") for found in emoji.analyze(_SKIN_TONE.sub("", surface)))
+    return [token for alias in aliases for token in _word_tokens(alias.strip(":"))]
 
 
-def _word_tokens(surface: str) -> Iterator[str]:
-    if surface.startswith("#"):
-        bare = surface[1:]
-        if bare[:1].isdigit():
-            yield surface
-        surface = bare
-    yield from _pieces(surface.strip("_"), level=0)
+def _word_tokens(surface: str) -> list[str]:
+    if not surface.startswith("#"):
+        return _pieces(surface.strip("_"), level=0)
+    bare = surface[1:]
+    numbered = [surface] if bare[:1].isdigit() else []
+    return numbered + _pieces(bare.strip("_"), level=0)
 
 
-def _pieces(piece: str, *, level: int) -> Iterator[str]:
-    """Yield *piece* and, level by level, what it is joined from."""
+def _pieces(piece: str, *, level: int) -> list[str]:
+    """Return *piece* and, level by level, what it is joined from."""
+    if piece.isalnum():
+        return [piece, *_camel_parts(piece)]
     if not piece:
-        return
-    if _DOTTED_NUMBER.fullmatch(piece):
-        yield piece
-        yield piece.lstrip("vV")
-        return
-    if _GROUPED_NUMBER.fullmatch(piece):
-        yield piece.replace(",", "")
-        return
-    if _APOSTROPHE.search(piece) and level == 0 and not _LEVELS[0].search(piece):
-        yield from _apostrophe_pieces(piece)
-        return
-    yield piece
+        return []
+    if "." in piece and _DOTTED_NUMBER.fullmatch(piece):
+        return [piece, piece.lstrip("vV")]
+    if "," in piece and _GROUPED_NUMBER.fullmatch(piece):
+        return [piece.replace(",", "")]
+    if level == 0 and _APOSTROPHE.search(piece) and not _LEVELS[0].search(piece):
+        return _apostrophe_pieces(piece)
+    return _joined_pieces(piece, level=level)
+
+
+def _joined_pieces(piece: str, *, level: int) -> list[str]:
     for deeper in range(level, len(_LEVELS)):
         parts = [part for part in _LEVELS[deeper].split(piece) if part]
         if len(parts) > 1:
+            found = [piece]
             for part in parts:
                 if len(part) > 1 or not part.isascii():
-                    yield from _pieces(part, level=deeper + 1)
-            return
-    yield from _camel_parts(piece)
+                    found += _pieces(part, level=deeper + 1)
+            return found
+    return [piece, *_camel_parts(piece)]
 
 
-def _apostrophe_pieces(piece: str) -> Iterator[str]:
-    """Yield a contraction as people search for it: `what's` as what, `don't` as dont, `O'Brien` as both."""
+def _apostrophe_pieces(piece: str) -> list[str]:
+    """Return a contraction as people search for it: `what's` as what, `don't` as dont, `O'Brien` as both."""
     stem, *rest = _APOSTROPHE.split(piece)
     suffix = "".join(rest)
     if stem.lower().endswith("n") and suffix.lower() == "t":
-        yield stem + suffix
-        return
+        return [stem + suffix]
+    found: list[str] = []
     if len(suffix) > 2 or len(stem) == 1:
-        yield stem + suffix
+        found.append(stem + suffix)
     if len(suffix) > 2:
-        yield from _pieces(suffix, level=1)
+        found += _pieces(suffix, level=1)
     if len(stem) > 1:
-        yield from _pieces(stem, level=1)
+        found += _pieces(stem, level=1)
+    return found
 
 
-def _camel_parts(word: str) -> Iterator[str]:
+def _camel_parts(word: str) -> list[str]:
     if word.islower() or word.isdigit():
-        return
+        return []
     parts = _CAMEL.findall(word)
-    if len(parts) > 1:
-        # A code such as E4392 stays whole: its letter alone would match every grade E.
-        yield from (part for part in parts if len(part) > 1 and not part.isdigit())
+    if len(parts) < 2:
+        return []
+    # A code such as E4392 stays whole: its letter alone would match every grade E.
+    return [part for part in parts if len(part) > 1 and not part.isdigit()]

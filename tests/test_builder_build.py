@@ -1,6 +1,8 @@
 """A build from end to end: what stands in the folder afterwards, and what does not."""
 
+import contextlib
 import fcntl
+import gc
 import json
 import stat
 from pathlib import Path
@@ -188,6 +190,40 @@ def test_an_archive_without_a_single_token_still_builds(tmp_path: Path) -> None:
     result = build(tmp_path / "out", export.write_zip(tmp_path / "a.zip"))
 
     assert texts(result.artifact) == {"1700000000.000100": "!!!"}
+
+
+def test_names_with_half_a_character_or_a_nul_are_kept_without_it(tmp_path: Path) -> None:
+    export = _export()
+    person = {"id": "U8", "team_id": TEAM_ID, "profile": {"display_name": "half \ud83d, nul \0, whole é"}}
+    export.raw_file("users.json", json.dumps([person]).encode())
+    export.message("C1", "1700000700.000100", "hello", user="U8")
+    artifact = build(tmp_path / "out", export.write_zip(tmp_path / "a.zip")).artifact
+
+    name = "half ?, nul , whole é"
+    assert rows(artifact, "SELECT author_name FROM search_documents WHERE author_id = 'U8'") == [(name,)]
+    assert rows(artifact, "SELECT display_name FROM users WHERE user_id = 'U8'") == [(name,)]
+
+
+def test_more_rows_than_are_inserted_at_once_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrieval.builder.writer._ROWS_AT_ONCE", 2)
+    export = _export()
+    for second in range(5):
+        export.message("C1", f"170000080{second}.000100", f"number {second}", user="U1")
+    artifact = build(tmp_path / "out", export.write_zip(tmp_path / "a.zip")).artifact
+
+    found = rows(artifact, "SELECT text_display FROM search_documents WHERE text_display LIKE 'number %'")
+    assert found == [(f"number {second}",) for second in range(5)]
+
+
+@pytest.mark.parametrize("content", [b"[]", b'[{"ts": "1700000000.000100", "text": "hello"}]'])
+def test_the_search_for_cycles_goes_on_after_a_build_whatever_came_of_it(tmp_path: Path, content: bytes) -> None:
+    export = ExportFactory()
+    export.channel("C1", "general")
+    export.raw_file("general/2023-11-14.json", content)
+    with contextlib.suppress(SourceError):
+        build(tmp_path / "out", export.write_zip(tmp_path / "a.zip"))
+
+    assert gc.isenabled()
 
 
 def test_no_source_is_an_error(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """From sources to one artifact: the order of the steps, their times, and the lock that keeps builds apart."""
 
+import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -160,7 +161,8 @@ class _Build:
             key: sum(part.bytes for portion in portions for part in portion.conversations)
             for key, portions in directory.portions.items()
         }
-        with self.stage("read", sum(sizes.values())) as advance, previous_tokens(self.destination) as previous:
+        stage = self.stage("read", sum(sizes.values()))
+        with stage as advance, previous_tokens(self.destination) as previous, _no_cycle_search():
             for channel_id, portions in directory.portions.items():
                 rows = merged_messages(portions, self.ledger)
                 tokens = previous.of_channel(channel_id)
@@ -233,6 +235,22 @@ class _Build:
             unreadable=tuple(self.ledger.unreadable),
             seconds=self.seconds,
         )
+
+
+@contextmanager
+def _no_cycle_search() -> Iterator[None]:
+    """Keep the interpreter from looking for garbage in cycles.
+
+    Messages and documents form none, but there are so many that going over all of them again and again takes an
+    eighth of the time of reading (measured).
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _check_clock(folder: Path, now: datetime) -> None:

@@ -40,6 +40,7 @@ MAX_CHARACTERS: Final = 400_000
 _URL: Final = re.compile(r"https?://\S")
 _CODE: Final = re.compile(r"```|`[^`\n]+`")
 _WORD: Final = re.compile(r"[^\W_]+")
+_to_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 # Of the words of two renderings of one message, how many may differ.
 _SAME_SHARE: Final = 0.05
 
@@ -187,7 +188,7 @@ class DocumentMaker:
         lexical: str | None = None,
     ) -> DocumentRow:
         is_parent, is_reply, is_broadcast = flags
-        metadata_json = redact(json.dumps(metadata, ensure_ascii=False))
+        metadata_json = redact(_to_json(metadata))
         determining = [text, *author, channel.name, thread_id, flags, metadata_json, permalink]
         return DocumentRow(
             document_id=document_id,
@@ -357,6 +358,8 @@ def lexical_text(text: str) -> str:
 
 def clean(text: str) -> str:
     """Return *text* without what a database cannot hold: NUL, and halves of surrogate pairs."""
+    if text.isascii():
+        return text.replace("\0", "")
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -399,4 +402,4 @@ def _mappings(document_id: str, messages: Sequence[DocumentRow]) -> Iterator[Map
 
 
 def _digest(values: Sequence[object]) -> str:
-    return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode()).hexdigest()[:16]
+    return hashlib.sha256(_to_json(values).encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,6 +1,7 @@
 """The records of an export as they come in: forgiving about keys that are not used, strict about those that are."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
@@ -85,7 +86,7 @@ class ChannelRow(BaseModel):
 
     id: str = Field(min_length=1)
     name: Text = ""
-    members: Names = []
+    members: Names = Field(default_factory=list)
     user: Text = ""
     is_private: Flag = False
     is_im: Flag = False
@@ -121,7 +122,7 @@ class ReactionRow(BaseModel):
 
     name: Text = ""
     count: Count = None
-    users: Names = []
+    users: Names = Field(default_factory=list)
 
 
 class EditedRow(BaseModel):
@@ -153,6 +154,7 @@ Reactions = Annotated[list[ReactionRow], BeforeValidator(_records)]
 Blocks = Annotated[list[Mapping[str, object]], BeforeValidator(_records)]
 
 
+# Lists come from a factory: a default that is a list is copied deeply, which takes as long as all else of a message.
 class MessageRow(BaseModel):
     """A message of an export or of slackdump's MESSAGE table."""
 
@@ -170,11 +172,11 @@ class MessageRow(BaseModel):
     reply_count: Count = None
     deleted_ts: Text = ""
     edited: Annotated[EditedRow | None, BeforeValidator(_record)] = None
-    files: Files = []
+    files: Files = Field(default_factory=list)
     file: Annotated[FileRow | None, BeforeValidator(_record)] = None
-    reactions: Reactions = []
-    blocks: Blocks = []
-    attachments: Blocks = []
+    reactions: Reactions = Field(default_factory=list)
+    blocks: Blocks = Field(default_factory=list)
+    attachments: Blocks = Field(default_factory=list)
     bot_profile: Annotated[BotProfileRow | None, BeforeValidator(_record)] = None
     user_profile: Annotated[ProfileRow | None, BeforeValidator(_record)] = None
 
@@ -192,12 +194,12 @@ class MessageRow(BaseModel):
             raise ValueError("no ts")
         return value
 
-    @property
+    @cached_property
     def ts_us(self) -> int:
         """Unix microseconds."""
         return parse_ts(self.ts)
 
-    @property
+    @cached_property
     def thread_ts_us(self) -> int | None:
         """Its thread's ts in Unix microseconds, None outside threads."""
         return parse_ts(self.thread_ts) if self.thread_ts else None
