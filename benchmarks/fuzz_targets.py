@@ -290,7 +290,7 @@ class _StoreDoor:
             file.recents("T1", "U1", limit=20)
             file.votes()
             file.find_verdict("T1", "U1", query_key="k", document_id="d")
-            file.take_envelopes((typed or "e",), now_s=1.0)
+            file.take_envelopes([(typed or "e",)], now_s=1.0)
             file.drop_recents("T1", "U1")
         finally:
             file.close()

@@ -7,8 +7,9 @@ import asyncio
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -30,11 +31,24 @@ _ANSWER_SECONDS: Final = 1.5
 _PAUSE_SECONDS: Final = 2.0
 
 T = TypeVar("T")
+Other = TypeVar("Other")
 _Work = Callable[[], None]
 
 
 class _StoreError(Exception):
     """Something was left out; counted and logged where that was found."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Envelopes that came while the thread was busy, for one transaction.
+
+    Of fifty that come together, the last would otherwise wait for forty-nine transactions, each of which has to get
+    hold of the interpreter's lock again and again.
+    """
+
+    deliveries: list[tuple[str, ...]] = field(default_factory=list)
+    answer: Future[list[bool]] | None = None
 
 
 class Store:
@@ -73,6 +87,7 @@ class Store:
         self._monotonic = monotonic
         self._state = threading.Lock()
         self._problem: str | None = None
+        self._batch: _Batch | None = None
         self._tries_again = float("-inf")
         self._waiting: queue.Queue[_Work | None] = queue.Queue(maxsize=_WAITING)
         self._thread = threading.Thread(target=self._work_all, name="store", daemon=True)
@@ -139,10 +154,31 @@ class Store:
 
         Where the store cannot say, they count as new: twice answered is better than not at all.
         """
-        now_s = self._clock()
-        return await self._ask(
-            lambda: self._file.take_envelopes(ids, now_s=now_s), otherwise=True, seconds=_ENVELOPE_SECONDS
-        )
+        with self._state:
+            batch = self._batch = self._batch or _Batch()
+            place = len(batch.deliveries)
+            batch.deliveries.append(ids)
+        if place == 0:
+            batch.answer = self._submit(lambda: self._take_batch(batch))
+        if batch.answer is None:
+            self._leave(batch)
+            return True
+        # One that gives up must not cancel what the others wait for.
+        shared = asyncio.shield(asyncio.wrap_future(batch.answer))
+        taken = await self._in_time(shared, otherwise=None, seconds=_ENVELOPE_SECONDS)
+        if taken is None:
+            self._leave(batch)
+        return taken is None or taken[place]
+
+    def _take_batch(self, batch: "_Batch") -> list[bool]:
+        self._leave(batch)
+        return self._file.take_envelopes(batch.deliveries, now_s=self._clock())
+
+    def _leave(self, batch: "_Batch") -> None:
+        """Let nothing more join a batch."""
+        with self._state:
+            if self._batch is batch:
+                self._batch = None
 
     def close(self, *, timeout_seconds: float = 2.0) -> None:
         """Write what waits, and stop; gives up after the timeout. Whatever is asked afterwards is left out."""
@@ -165,9 +201,12 @@ class Store:
         answer = self._submit(work)
         if answer is None:
             return otherwise
+        return await self._in_time(asyncio.wrap_future(answer), otherwise=otherwise, seconds=seconds)
+
+    async def _in_time(self, answer: Awaitable[T], *, otherwise: Other, seconds: float) -> T | Other:
         try:
             async with asyncio.timeout(seconds):
-                return await asyncio.wrap_future(answer)
+                return await answer
         except TimeoutError:
             self._fail("timeout")
         except _StoreError:

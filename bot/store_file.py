@@ -6,7 +6,7 @@ Not for a network drive, where WAL does not work.
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -148,17 +148,23 @@ class StoreFile:
         with self._using() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def take_envelopes(self, ids: tuple[str, ...], *, now_s: float) -> bool:
-        """Return whether no process took one of these ids within the last hour, and remember them all."""
+    def take_envelopes(self, deliveries: Sequence[tuple[str, ...]], *, now_s: float) -> list[bool]:
+        """Return of each delivery whether no process took one of its ids within the last hour; remember them all.
+
+        One transaction for all of them, and a delivery counts as taken by the ones before it.
+        """
         with self._changing() as connection:
             if abs(now_s - self._pruned_s) >= _PRUNE_SECONDS:
                 connection.execute("DELETE FROM envelopes WHERE taken_s < ?", (now_s - ENVELOPE_SECONDS,))
                 self._pruned_s = now_s
             taken = [
-                connection.execute("INSERT OR IGNORE INTO envelopes VALUES (?, ?)", _bound(one, now_s)).rowcount
-                for one in ids
+                [
+                    connection.execute("INSERT OR IGNORE INTO envelopes VALUES (?, ?)", _bound(one, now_s)).rowcount
+                    for one in ids
+                ]
+                for ids in deliveries
             ]
-        return all(taken)
+        return [all(rows) for rows in taken]
 
     @contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:

@@ -4,8 +4,9 @@ import asyncio
 import os
 import sqlite3
 import stat
+import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -214,6 +215,44 @@ async def test_many_takes_at_once_from_two_stores_give_each_envelope_to_one(path
     assert [store.failures for store in stores] == [0, 0]
     for store in stores:
         store.close()
+
+
+async def test_envelopes_that_come_while_the_thread_is_busy_are_one_transaction(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opened(path)
+    free, batches = threading.Event(), []
+    take = StoreFile.take_envelopes
+
+    def counted(self: StoreFile, deliveries: Sequence[tuple[str, ...]], *, now_s: float) -> list[bool]:
+        batches.append(len(deliveries))
+        return take(self, deliveries, now_s=now_s)
+
+    monkeypatch.setattr(StoreFile, "take_envelopes", counted)
+    store._submit(free.wait)  # The thread is busy until then.
+    names = [f"e{number}" for number in range(20)]
+    asked = [asyncio.create_task(store.take_envelopes(name)) for name in [*names, *names]]
+    await asyncio.sleep(0)
+    free.set()
+
+    assert await asyncio.gather(*asked) == [True] * 20 + [False] * 20
+    assert batches == [40]
+    assert not await store.take_envelopes("e7")
+    store.close()
+
+
+async def test_one_that_gives_up_leaves_the_others_of_its_transaction_their_answers(path: Path) -> None:
+    store = opened(path)
+    free = threading.Event()
+    store._submit(free.wait)  # The thread is busy until then.
+    asked = [asyncio.create_task(store.take_envelopes(name)) for name in ("e1", "e1")]
+    await asyncio.sleep(0)
+    asked[0].cancel()
+    await asyncio.wait([asked[0]])
+    free.set()
+
+    assert await asked[1] is False, "the first took it"
+    store.close()
 
 
 async def test_an_envelope_is_forgotten_after_an_hour(path: Path) -> None:

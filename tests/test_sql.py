@@ -185,7 +185,7 @@ def test_the_store_binds_every_text(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         file.put_recent(HOSTILE, HOSTILE, RecentSearch(command=HOSTILE, shown=HOSTILE, searched_us=1))
         assert file.recents(HOSTILE, HOSTILE, limit=5)[0].command == HOSTILE
         file.drop_recents(HOSTILE, HOSTILE)
-        assert file.take_envelopes((HOSTILE, HOSTILE + "2"), now_s=1.0)
+        assert file.take_envelopes([(HOSTILE, HOSTILE + "2")], now_s=1.0) == [True]
         file.close()
 
     assert trace.has_bound(MARK)
