@@ -60,6 +60,8 @@ _LEVELS: Final = (
 _DOTTED_NUMBER: Final = regex.compile(r"[vV]?\d+(?:\.\d+)+")
 _GROUPED_NUMBER: Final = regex.compile(r"\d{1,3}(?:,\d{3})+")
 _CAMEL: Final = regex.compile(r"\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lu}+|\p{N}+|\p{Lo}+")
+# Signs that belong to no run where they stand before or behind a word of a to z: such a word need not be looked for.
+_AROUND_WORDS: Final = '.,;!?()[]{}<>"`*'
 _APOSTROPHE: Final = re.compile(r"['’]")
 
 
@@ -121,12 +123,15 @@ def _piece_tokens(piece: str) -> tuple[str, ...]:
     return _cached_piece_tokens(piece) if len(piece) <= MAX_TOKEN_CHARS else _make_piece_tokens(piece)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=131072)
 def _cached_piece_tokens(piece: str) -> tuple[str, ...]:
     return _make_piece_tokens(piece)
 
 
 def _make_piece_tokens(piece: str) -> tuple[str, ...]:
+    word = piece.strip(_AROUND_WORDS)
+    if word.isascii() and word.isalpha():
+        return _run_tokens("word", word)
     runs = (_run_tokens(match.lastgroup or "", match.group()) for match in _RUN.finditer(piece, concurrent=False))
     return tuple(chain.from_iterable(runs))
 
