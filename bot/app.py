@@ -224,6 +224,7 @@ def _build_services(
         fusion=settings.fusion,
         monotonic=monotonic,
         on_embedding_failure=audit.metrics.embedding_failed,
+        asks_service=settings.embedding_url is not None,
     )
     return Services(
         identity=identity,

@@ -1,5 +1,6 @@
 """What listeners ask the engine, without blocking the event loop: each call leases the artifact in a pool thread."""
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
@@ -8,6 +9,7 @@ import structlog
 from numpy.typing import NDArray
 
 from bot.retrieval_pool import RetrievalPool
+from bot.turns import Turns
 from retrieval import (
     Artifact,
     ArtifactInfo,
@@ -64,6 +66,22 @@ class _CountingEmbedder:
             raise
 
 
+class _WaitingEmbedder:
+    """Gives a search's turn up while the service is asked for its vector; thread-safe."""
+
+    def __init__(self, embedder: QueryEmbedder, turns: Turns) -> None:
+        self._embedder = embedder
+        self._turns = turns
+
+    @property
+    def spec(self) -> EmbeddingSpec:
+        return self._embedder.spec
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        with self._turns.given_up():
+            return self._embedder.embed_query(text)
+
+
 class Archive:
     """The engine as the bot uses it. Every call takes the asker, for the pool's limit, and a deadline.
 
@@ -77,6 +95,10 @@ class Archive:
         fusion: How hybrid mode joins its lists.
         monotonic: A clock in seconds; deadlines are moments of it.
         on_embedding_failure: Told an error's name whenever a query has no vector, in any thread.
+        asks_service: Whether vectors come from a service, which is waited for; else they are computed here.
+
+    Attributes:
+        turns: How many calls compute at the same time; the pool's other threads wait, for a turn or a service.
     """
 
     def __init__(
@@ -88,7 +110,10 @@ class Archive:
         fusion: Fusion,
         monotonic: Callable[[], float],
         on_embedding_failure: Callable[[str], None],
+        asks_service: bool = False,
     ) -> None:
+        self.turns = Turns(os.cpu_count() or 1)
+        self._asks_service = asks_service
         self._store = store
         self._on_embedding_failure = on_embedding_failure
         self._pool = pool
@@ -104,6 +129,8 @@ class Archive:
 
         def work(artifact: Artifact) -> ResultPage:
             embedder = self._embedder_for(artifact.info)
+            if embedder is not None and self._asks_service:
+                embedder = _WaitingEmbedder(embedder, self.turns)
             return search_slack(artifact, request, visibility=visibility, embedder=embedder, fusion=self._fusion)
 
         return await self._run(work, asker=asker, deadline=deadline)
@@ -233,7 +260,7 @@ class Archive:
 
     async def _run(self, work: Callable[[Artifact], T], *, asker: str, deadline: float) -> T:
         def leased() -> T:
-            with self._store.lease() as artifact:
+            with self.turns.taken(), self._store.lease() as artifact:
                 return work(artifact)
 
         return await self._pool.run(asker, leased, timeout_seconds=max(0.0, deadline - self._monotonic()))
