@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import re
 import shutil
@@ -83,19 +84,24 @@ async def open_page(
 @asynccontextmanager
 async def running_demo() -> AsyncIterator[str]:
     """Run `slackquery demo` until the block ends, and give its address; it must end cleanly."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot", "demo", "--no-browser", "--cache", str(DEMO_CACHE)),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    assert process.stdout is not None
-    try:
+    _BUILD.mkdir(parents=True, exist_ok=True)
+    with (_BUILD / "demo.lock").open("w") as lock:
+        # All demos build into one cache, and the second of two that start at once would find it being built.
+        await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bot", "demo", "--no-browser", "--cache", str(DEMO_CACHE)),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        assert process.stdout is not None
         line = await asyncio.wait_for(process.stdout.readline(), _START_SECONDS)
+    try:
         found = re.search(rb"http://\S+", line)
         assert found, line
         yield found[0].decode()
     finally:
-        process.terminate()
+        if process.returncode is None:
+            process.terminate()
         code = await asyncio.wait_for(process.wait(), 15)
     assert code == 0
 

@@ -14,8 +14,7 @@ from tests.browser import SCREENSHOTS, browser, keep_screenshot, open_page, runn
 
 __all__ = ["browser"]
 
-# One demo at a time: all of them build into one cache.
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("demo"), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
 # Building the sample's vectors takes seconds on an idle machine; a build is reused while nothing changes.
 GUEST = "U0LWNICO001"

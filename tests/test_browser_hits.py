@@ -15,8 +15,7 @@ from tests.browser import DEMO_CACHE, browser, keep_screenshot, open_page, runni
 
 __all__ = ["browser"]
 
-# One demo at a time: all of them build into one cache.
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("demo"), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
 OTHER = "U0LWTHEO001"
 QUERY = "rate limit 429 partner tier"

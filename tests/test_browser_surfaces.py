@@ -16,8 +16,7 @@ from tests.test_browser_demo import demo
 
 __all__ = ["browser", "demo"]
 
-# One demo at a time: all of them build into one cache.
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("demo"), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
 SLOW_MS = 15_000
 
