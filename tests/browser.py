@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
+import os
 import os
 import re
 import shutil
@@ -18,7 +18,8 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 
 _BUILD = Path(__file__).parent.parent / "build"
 SCREENSHOTS = _BUILD / "screenshots"
-DEMO_CACHE = _BUILD / "demo-cache"
+# One for each of xdist's workers: two demos at once would build one archive and write one store.
+DEMO_CACHE = _BUILD / f"demo-cache-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
 _START_SECONDS = 180
 
 _ARGUMENTS = [
@@ -84,18 +85,14 @@ async def open_page(
 @asynccontextmanager
 async def running_demo() -> AsyncIterator[str]:
     """Run `slackquery demo` until the block ends, and give its address; it must end cleanly."""
-    _BUILD.mkdir(parents=True, exist_ok=True)
-    with (_BUILD / "demo.lock").open("w") as lock:
-        # All demos build into one cache, and the second of two that start at once would find it being built.
-        await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bot", "demo", "--no-browser", "--cache", str(DEMO_CACHE)),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        assert process.stdout is not None
-        line = await asyncio.wait_for(process.stdout.readline(), _START_SECONDS)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bot", "demo", "--no-browser", "--cache", str(DEMO_CACHE)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
     try:
+        line = await asyncio.wait_for(process.stdout.readline(), _START_SECONDS)
         found = re.search(rb"http://\S+", line)
         assert found, line
         yield found[0].decode()
