@@ -43,7 +43,11 @@ def store_image(connection: "DuckDBPyConnection", *, dimensions: int | None) -> 
         _add_words(connection, batch)
     # Only where a vector's place in its table is that of its document among all that have one.
     if resident.vectors is not None and _in_order(connection):
-        _add_part(connection, MATRIX, resident.vectors.matrix.reshape(-1), first_word=None)
+        codes = resident.vectors.quantized.codes
+        connection.execute(
+            f"INSERT INTO {schema.RESIDENT_PARTS} VALUES (?, ?, ?, NULL, 0)",
+            [MATRIX, np.dtype(np.float32).str, codes.size],
+        )
     connection.execute("CHECKPOINT")
     connection.execute("SET force_compression = 'auto'")
 

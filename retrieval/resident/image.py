@@ -22,7 +22,9 @@ from retrieval import schema
 from retrieval.errors import ArtifactInvalidError
 from retrieval.resident.columns import Columns, Facts, nested_places
 from retrieval.resident.postings import Postings
+from retrieval.resident.quantization import Quantized
 from retrieval.resident.resident import Resident
+from retrieval.resident.rows import MappedRows
 from retrieval.resident.storage import StoredColumn
 from retrieval.resident.strings import Content, StringTable
 from retrieval.resident.texts import Block, Texts
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 # To be raised whenever the arrays come to mean something else.
-_VERSION: Final = 1
+_VERSION: Final = 2
 WORD_BYTES: Final = 8
-# The part that the column of embeddings holds.
+# The part that the column of embeddings holds, and that is left there.
 MATRIX: Final = "vectors.matrix"
 FORMAT: Final = "format"
 # Plain numbers alone: numpy knows kinds whose bytes are places in memory.
@@ -44,6 +46,7 @@ _LARGE_PAGE: Final = 2 << 20
 _POSTINGS: Final = ("term_ids", "frequencies", "starts", "splits", "ends", "rows", "impacts")
 _FACTS: Final = ("place", "author", "ts_us", "in_thread")
 _COLUMNS: Final = ("kinds", "threads", "workspaces", "rows", "shared")
+_QUANTIZED: Final = ("codes", "scales", "errors")
 _TABLES: Final = ("ids", "window_ids", "thread_ids")
 
 Array = NDArray[Any]
@@ -74,8 +77,12 @@ def pack(resident: Resident) -> dict[str, Array]:
         parts |= {f"windows.{name}.starts": one.starts, f"windows.{name}.rows": one.rows}
     if windows.roots is not None:
         parts["windows.roots"] = windows.roots
-    if resident.vectors is not None and resident.vectors.rows is not None:
-        parts["vectors.rows"] = resident.vectors.rows
+    if resident.vectors is not None:
+        quantized = resident.vectors.quantized
+        parts |= {f"vectors.{name}": getattr(quantized, name).reshape(-1) for name in _QUANTIZED}
+        parts["vectors.deviation"] = np.array([resident.vectors.deviation])
+        if resident.vectors.documents is not None:
+            parts["vectors.documents"] = resident.vectors.documents
     for number, block in enumerate(resident.texts.blocks if resident.texts is not None else ()):
         parts |= {
             f"texts.{number}.rows": block.rows,
@@ -96,7 +103,6 @@ def _facts(resident: Resident) -> dict[str, object]:
         "authors": sorted(columns.authors, key=columns.authors.__getitem__),
         "maps_chunks": columns.maps_chunks,
         "documents": resident.postings.documents,
-        "deviation": None if resident.vectors is None else resident.vectors.deviation,
         "blocks": None if resident.texts is None else len(resident.texts.blocks),
     }
 
@@ -145,8 +151,8 @@ class Image:
 
     @property
     def nbytes(self) -> int:
-        """The memory that all of it takes, bytes."""
-        return sum(part.nbytes for part in self._parts.values())
+        """The memory that all of it takes but what stays in the file, bytes."""
+        return sum(part.nbytes for name, part in self._parts.items() if name != MATRIX)
 
     def __contains__(self, name: str) -> bool:
         return name in self._parts
@@ -204,22 +210,27 @@ class Image:
         """Return rows by group; raises as `array` does."""
         return Groups(starts=self.array(f"{name}.starts"), rows=self.array(f"{name}.rows"))
 
-    def matrix(self, dimensions: int) -> NDArray[np.float32] | None:
-        """Return the vectors, `(n, dimensions)`; None where only DuckDB can read them; raises as `array` does.
+    def vector_rows(self, dimensions: int) -> MappedRows | None:
+        """Return the vectors where they lie in the file; None where only DuckDB can read them.
 
         It may run in a thread of its own, beside other calls.
         """
-        part = self._part(MATRIX)
-        if self._file is None or not part.length:
+        if self._file is None:
             return None
         with closing(self._cursor.cursor()) as cursor:
-            stored = StoredColumn(cursor, schema.VECTORS, "embedding", kind="FLOAT", width=4)
-        if not stored.plain or stored.length != part.length:
+            places = StoredColumn(cursor, schema.VECTORS, "embedding", kind="FLOAT", width=4).places()
+        if places is None or places.length != self._part(MATRIX).length:
             return None
-        matrix = np.empty((part.length // dimensions, dimensions), dtype=np.float32)
-        if stored.read(self._file, 0, matrix.data.cast("B")) != part.digest:
-            raise _differs(MATRIX)
-        return matrix
+        return MappedRows(self._file, places, dimensions=dimensions)
+
+    def quantized(self, dimensions: int) -> Quantized:
+        """Return the vectors in a byte a number; raises as `array` does, and where their numbers contradict."""
+        found: dict[str, Any] = {name: self.array(f"vectors.{name}") for name in _QUANTIZED}
+        count = len(found["scales"])
+        lengths = {len(found["codes"]), count * dimensions, self._part(MATRIX).length}
+        if len(lengths) > 1 or len(found["errors"]) != count:
+            raise ArtifactInvalidError("The stored codes are not those of its vectors.", check="resident_parts")
+        return Quantized(**found | {"codes": found["codes"].reshape(count, dimensions)})
 
     def _part(self, name: str) -> _Part:
         part = self._parts.get(name)
@@ -272,10 +283,10 @@ def unpack(image: Image, *, dimensions: int | None) -> Resident:
         return _unpack(image, None)
     # Reading lets other threads run, and fresh memory costs as much as what is read into it.
     with ThreadPoolExecutor(max_workers=1) as executor:
-        return _unpack(image, executor.submit(image.matrix, dimensions))
+        return _unpack(image, executor.submit(_unpack_vectors, image, dimensions))
 
 
-def _unpack(image: Image, matrix: Future[NDArray[np.float32] | None] | None) -> Resident:
+def _unpack(image: Image, vectors: Future[Vectors | None] | None) -> Resident:
     facts = json.loads(image.text("facts"))
     columns = _unpack_columns(image, facts)
     texts = None if facts["blocks"] is None else Texts(blocks=tuple(_block(image, i) for i in range(facts["blocks"])))
@@ -297,15 +308,20 @@ def _unpack(image: Image, matrix: Future[NDArray[np.float32] | None] | None) -> 
             rooted=image.groups("windows.rooted") if "windows.rooted.rows" in image else covering,
         ),
         texts=texts,
-        vectors=None if matrix is None else _unpack_vectors(image, matrix.result(), facts["deviation"]),
+        vectors=None if vectors is None else vectors.result(),
     )
 
 
-def _unpack_vectors(image: Image, matrix: NDArray[np.float32] | None, deviation: float) -> Vectors | None:
-    if matrix is None:
+def _unpack_vectors(image: Image, dimensions: int) -> Vectors | None:
+    rows = image.vector_rows(dimensions)
+    if rows is None:
         return None
-    rows = image.array("vectors.rows") if "vectors.rows" in image else None
-    return Vectors(matrix=matrix, rows=rows, deviation=float(deviation))
+    return Vectors(
+        quantized=image.quantized(dimensions),
+        rows=rows,
+        documents=image.array("vectors.documents") if "vectors.documents" in image else None,
+        deviation=float(image.array("vectors.deviation")[0]),
+    )
 
 
 def _unpack_columns(image: Image, facts: Mapping[str, Any]) -> Columns:

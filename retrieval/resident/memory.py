@@ -20,6 +20,8 @@ MIB: Final = 1 << 20
 # Old and new artifact are both held while one is swapped for the other, and DuckDB wants its share.
 _SHARE_OF_MACHINE: Final = 0.35
 _BYTES_PER_POSTING: Final = 12
+# As it is, and as a code.
+_BYTES_PER_NUMBER: Final = 4 + 1
 # Codes, times, kinds, threads and offsets; ids, terms and texts come on top.
 _BYTES_PER_DOCUMENT: Final = 90
 _BYTES_PER_TERM: Final = 48
@@ -77,23 +79,9 @@ def load_resident(
         budget_mb: How much memory it may take, MiB; 0 for none, None for `default_budget_mb`.
         file: The artifact's file, open for reading, from which stored arrays come faster than by DuckDB.
     """
-    note = ""
     try:
-        image = _open_image(cursor, info, file)
-    except ArtifactInvalidError as error:
-        # The tables have everything; what is stored beside them only saves time.
-        image, note = None, f" It was read from its tables: {error}"
-    need = _need(estimate_bytes(cursor, info) if image is None else image.nbytes, budget_mb)
-    if not need.fits:
-        return Residency(resident=None, detail=f"DuckDB answers every search: {need.sentence}")
-    try:
-        try:
-            resident = _read(cursor, info) if image is None else _unpacked(cursor, info, image)
-        except ArtifactInvalidError as error:
-            if image is None:
-                raise
-            resident, note = _read(cursor, info), f" It was read from its tables: {error}"
-    except ArtifactInvalidError as error:
+        resident, note = _load(cursor, info, budget_mb=budget_mb, file=file)
+    except (ArtifactInvalidError, _TooLargeError) as error:
         return Residency(resident=None, detail=f"DuckDB answers every search: {error}")
     except MemoryError:
         return Residency(resident=None, detail="DuckDB answers every search: the machine has not enough memory.")
@@ -123,11 +111,42 @@ def estimate_bytes(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> int:
     ).fetchone()
     strings = sum(int(value) for value in row) if row else 0
     return (
-        info.vector_count * (info.dimensions or 0) * 4
+        info.vector_count * (info.dimensions or 0) * _BYTES_PER_NUMBER
         + count_postings(cursor) * _BYTES_PER_POSTING
         + info.document_count * _BYTES_PER_DOCUMENT
         + strings
     )
+
+
+def _load(
+    cursor: "DuckDBPyConnection", info: ArtifactInfo, *, budget_mb: int | None, file: int | None
+) -> tuple[Resident, str]:
+    """Return what is held, and a remark on how it was read.
+
+    Raises:
+        ArtifactInvalidError: The tables contradict each other.
+        _TooLargeError: It would take more than it may.
+    """
+    try:
+        image = _open_image(cursor, info, file)
+        if image is not None:
+            return _read_image(cursor, info, image, budget_mb), ""
+        note = ""
+    except ArtifactInvalidError as error:
+        # The tables have everything; what is stored beside them only saves time.
+        note = f" It was read from its tables: {error}"
+    _check_fits(estimate_bytes(cursor, info), budget_mb)
+    return _read(cursor, info), note
+
+
+class _TooLargeError(Exception):
+    """More memory would be taken than is allowed; the message says how much."""
+
+
+def _check_fits(needed: int, budget_mb: int | None) -> None:
+    need = _need(needed, budget_mb)
+    if not need.fits:
+        raise _TooLargeError(need.sentence)
 
 
 def _need(needed: int, budget_mb: int | None) -> MemoryNeed:
@@ -147,11 +166,14 @@ def _open_image(cursor: "DuckDBPyConnection", info: ArtifactInfo, file: int | No
     return open_image(cursor, file=file) if schema.RESIDENT_PARTS in info.capabilities else None
 
 
-def _unpacked(cursor: "DuckDBPyConnection", info: ArtifactInfo, image: Image) -> Resident:
+def _read_image(cursor: "DuckDBPyConnection", info: ArtifactInfo, image: Image, budget_mb: int | None) -> Resident:
+    _check_fits(image.nbytes, budget_mb)
     dimensions = _dimensions(info)
     resident = unpack(image, dimensions=dimensions)
     if dimensions is None or resident.vectors is not None:
         return resident
+    # They cannot be left where they are.
+    _check_fits(image.nbytes + info.vector_count * dimensions * _BYTES_PER_NUMBER, budget_mb)
     return replace(resident, vectors=read_vectors(cursor, resident.columns, dimensions=dimensions))
 
 

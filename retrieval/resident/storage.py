@@ -13,6 +13,7 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -88,6 +89,21 @@ class _Segment:
     value: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where the values of a column lie in the file.
+
+    Attributes:
+        firsts: `(segments,)` int64, ascending, the number of each segment's first value.
+        offsets: `(segments,)` int64, where in the file the segments begin, bytes.
+        length: How many values there are.
+    """
+
+    firsts: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    length: int
+
+
 class StoredColumn:
     """The values of a column, none NULL, in the order of rowids; of an array column, one array after the other."""
 
@@ -126,10 +142,13 @@ class StoredColumn:
             self._firsts.append(self.length)
             self.length += count
 
-    @property
-    def plain(self) -> bool:
-        """Whether all of it can be read from the file."""
-        return all(segment.offset is not None for segment in self._segments)
+    def places(self) -> Places | None:
+        """Return where all of it lies in the file, None where only DuckDB can read some of it, or none is there."""
+        offsets = [segment.offset for segment in self._segments if segment.offset is not None]
+        # A value that began within a word could not be read as what it is.
+        if not offsets or len(offsets) < len(self._segments) or any(offset % self._width for offset in offsets):
+            return None
+        return Places(firsts=np.array(self._firsts), offsets=np.array(offsets), length=self.length)
 
     def read(self, file: int | None, first: int, target: memoryview) -> int:
         """Fill *target*, bytes, with the values from *first* on; return the `Digest` of what was read.
@@ -165,9 +184,12 @@ class StoredColumn:
             yield segment, start - segment.first, stop - start
 
     def _ask(self, first: int, count: int) -> "NDArray[np.generic]":
-        found = self._cursor.execute(
-            f"SELECT {self._column} AS value FROM {self._table} WHERE rowid >= ? AND rowid < ?", [first, first + count]
-        ).fetchnumpy()["value"]
+        # On a cursor of its own: two threads may read.
+        with closing(self._cursor.cursor()) as cursor:
+            found = cursor.execute(
+                f"SELECT {self._column} AS value FROM {self._table} WHERE rowid >= ? AND rowid < ?",
+                [first, first + count],
+            ).fetchnumpy()["value"]
         return np.ascontiguousarray(found)
 
 

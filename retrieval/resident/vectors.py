@@ -1,7 +1,8 @@
-"""Unit vectors in memory, and the exact nearest of them by DuckDB's own arithmetic.
+"""Unit vectors, and the exact nearest of them by DuckDB's own arithmetic.
 
-A matrix product estimates every cosine; the few that could be among the best are computed again as DuckDB's
-`array_cosine_similarity` computes them: products, then sums from the first to the last, all in float32.
+Vectors in a byte a number say between which two numbers every cosine lies; the few that could be among the best are
+computed from the vectors as they are, as DuckDB's `array_cosine_similarity` does: products, then sums from the first to
+the last, all in float32.
 """
 
 from collections.abc import Iterator
@@ -12,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval import schema
-from retrieval.errors import ArtifactInvalidError
+from retrieval.errors import ArtifactInvalidError, ArtifactReadError
 from retrieval.resident.columns import Columns
+from retrieval.resident.quantization import Estimates, Quantized
+from retrieval.resident.rows import HeldRows, VectorRows
 from retrieval.resident.selection import leading
 from retrieval.semantic import COMPARES_BITS, SCORE_DECIMALS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# Rows copied together, when only some are compared: 1024 of 512 numbers stay in the processor's cache.
+# Vectors copied together: 1024 of 512 numbers stay in the processor's cache.
 _CHUNK: Final = 1024
-# Copying a row costs about twice what multiplying it in place does.
+# Copying codes costs about twice what multiplying them in place does.
 _COPY_BELOW: Final = 0.33
 _PORTION: Final = 16_384
 # Beyond this a vector is no unit vector, and estimates would say little.
@@ -36,19 +39,25 @@ class Vectors:
     """The vectors of messages and file chunks; read-only, shared by threads.
 
     Attributes:
-        matrix: `(n, dims)` float32, C-contiguous, ascending by row of the document.
-        rows: `(n,)` int32, the documents' rows, None where vector i is of row i.
+        quantized: Every vector in a byte a number, ascending by row of the document.
+        rows: The same vectors as they are, `(n, dims)` float32.
+        documents: `(n,)` int32, the documents' rows, None where vector i is of row i.
         deviation: The most by which a vector's length differs from 1.
     """
 
-    matrix: NDArray[np.float32]
-    rows: NDArray[np.int32] | None
+    quantized: Quantized
+    rows: VectorRows
+    documents: NDArray[np.int32] | None
     deviation: float
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.quantized.scales)
 
     @property
     def nbytes(self) -> int:
         """The memory it takes, bytes."""
-        return self.matrix.nbytes + (0 if self.rows is None else self.rows.nbytes)
+        return self.quantized.nbytes + self.rows.nbytes + (0 if self.documents is None else self.documents.nbytes)
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, *, mask: NDArray[np.bool_] | None
@@ -59,61 +68,63 @@ class Vectors:
             query: `(dims,)`, finite and not zero.
             limit: How many at most.
             mask: `(searchable,)`, the rows that are allowed; None for all.
-        """
-        vectors, estimates = self._estimates(query, mask)
-        found = leading(estimates, limit, margin=self._margin, above=-np.inf)
-        chosen = found if vectors is None else vectors[found]
-        scores = self.cosines(query, chosen)
-        order = np.lexsort((chosen, -_compared(scores)))[:limit]
-        return self.rows_of(chosen[order]), scores[order]
 
-    def rows_of(self, vectors: NDArray[np.intp]) -> NDArray[np.intp]:
+        Raises:
+            ArtifactReplacedError: The file that holds the vectors was cut short.
+            ArtifactReadError: It holds others than it did.
+        """
+        unit = query / np.linalg.norm(query.astype(np.float64))
+        vectors, estimates = self._estimates(unit, mask)
+        found = estimates.possible(limit)
+        chosen = found if vectors is None else vectors[found]
+        rows = self.rows.take(chosen)
+        products = rows @ unit.astype(np.float32)
+        # The vectors lie where others could have written; their codes were compared with a digest when they were read.
+        if not (np.abs(products - estimates.values[found]) <= estimates.bounds(found)).all():
+            raise ArtifactReadError("The artifact's file holds other vectors than it did.")
+        near = leading(products, limit, margin=2 * self._margin, above=-np.inf)
+        chosen, scores = chosen[near], _cosines(query, rows[near])
+        order = np.lexsort((chosen, -_compared(scores)))[:limit]
+        return self.documents_of(chosen[order]), scores[order]
+
+    def documents_of(self, vectors: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the documents' rows of some vectors."""
-        return vectors if self.rows is None else self.rows[vectors].astype(np.intp)
+        return vectors if self.documents is None else self.documents[vectors].astype(np.intp)
 
     def vectors_of(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the vectors of those of some documents that have one, and those documents' places in *rows*."""
-        if self.rows is None:
+        if self.documents is None:
             return rows, np.arange(len(rows))
-        found = np.searchsorted(self.rows, rows)
-        places = np.flatnonzero(self.rows[np.minimum(found, len(self.rows) - 1)] == rows)
+        found = np.searchsorted(self.documents, rows)
+        places = np.flatnonzero(self.documents[np.minimum(found, len(self.documents) - 1)] == rows)
         return found[places], places
 
     def cosines(self, query: NDArray[np.float32], vectors: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return the cosine of *query* with each of *vectors* as DuckDB computes it."""
-        own = _sums(np.square(query)[np.newaxis])
-        parts = [np.empty(0, dtype=np.float32)]
-        for start in range(0, len(vectors), _CHUNK):
-            block = self.matrix[vectors[start : start + _CHUNK]]
-            cosines = _sums(block * query) / np.sqrt(_sums(np.square(block)) * own)
-            parts.append(np.clip(cosines, np.float32(-1), np.float32(1)))
-        return np.concatenate(parts)
+        """Return the cosine of *query* with each of *vectors* as DuckDB computes it; raises as `VectorRows` does."""
+        starts = range(0, len(vectors), _CHUNK)
+        parts = [_cosines(query, self.rows.take(vectors[start : start + _CHUNK])) for start in starts]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.float32)
 
     @property
     def _margin(self) -> float:
-        # Of each of two scores: dot product and both norms, summed in any two orders, and a length that is not 1.
-        dimensions: int = self.matrix.shape[1]
+        # Dot product and both norms, each summed in another order, and a length that is not 1.
+        dimensions: int = self.quantized.codes.shape[1]
         rounding = 0.0 if COMPARES_BITS else _ROUNDED_STEP
-        return 2.0 * (3 * (dimensions + 2) * _ROUNDING + 2 * self.deviation + rounding)
+        return 3 * (dimensions + 2) * _ROUNDING + 2 * self.deviation + rounding
 
     def _estimates(
-        self, query: NDArray[np.float32], mask: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.intp] | None, NDArray[np.float32]]:
-        """Return which vectors were compared, None for all, and their estimated cosines."""
-        unit = (query / np.linalg.norm(query.astype(np.float64))).astype(np.float32)
-        if mask is None:
-            return None, self.matrix @ unit
-        allowed = mask if self.rows is None else mask[self.rows]
+        self, unit: NDArray[np.float64], mask: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.intp] | None, Estimates]:
+        """Return which vectors were compared, None for all, and where their cosines with *unit* lie."""
+        allowed = mask if mask is None or self.documents is None else mask[self.documents]
+        if allowed is None:
+            return None, self.quantized.estimates(unit, margin=self._margin)
         vectors = np.flatnonzero(allowed)
-        if len(vectors) >= _COPY_BELOW * len(allowed):
-            estimates = self.matrix @ unit
-            estimates[~allowed] = -np.inf
-            return None, estimates
-        estimates = np.empty(len(vectors), dtype=np.float32)
-        for start in range(0, len(vectors), _CHUNK):
-            part = vectors[start : start + _CHUNK]
-            np.dot(self.matrix[part], unit, out=estimates[start : start + len(part)])
-        return vectors, estimates
+        if len(vectors) < _COPY_BELOW * len(allowed):
+            return vectors, self.quantized.estimates(unit, margin=self._margin, vectors=vectors)
+        found = self.quantized.estimates(unit, margin=self._margin)
+        found.values[~allowed] = -np.inf
+        return None, found
 
 
 def read_vectors(cursor: "DuckDBPyConnection", columns: Columns, *, dimensions: int) -> Vectors:
@@ -144,7 +155,12 @@ def read_vectors(cursor: "DuckDBPyConnection", columns: Columns, *, dimensions: 
     if deviation > _MAX_DEVIATION:
         raise ArtifactInvalidError("A vector is not of length 1.", check="vector_norm")
     identity = np.array_equal(rows, np.arange(columns.searchable))
-    return Vectors(matrix=matrix, rows=None if identity else rows, deviation=deviation)
+    return Vectors(
+        quantized=Quantized.of(matrix),
+        rows=HeldRows(matrix),
+        documents=None if identity else rows,
+        deviation=deviation,
+    )
 
 
 def _blocks(
@@ -165,6 +181,13 @@ def _deviation(block: NDArray[np.float32]) -> float:
     if not np.isfinite(deviation):
         raise ArtifactInvalidError("A vector holds a number that is not finite.", check="vector_norm")
     return deviation
+
+
+def _cosines(query: NDArray[np.float32], block: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the cosine of *query*, `(dims,)`, with each row of *block*, as DuckDB computes it."""
+    own = _sums(np.square(query)[np.newaxis])
+    cosines: NDArray[np.float32] = _sums(block * query) / np.sqrt(_sums(np.square(block)) * own)
+    return np.clip(cosines, np.float32(-1), np.float32(1))
 
 
 def _compared(scores: NDArray[np.float32]) -> NDArray[np.floating[Any]]:
