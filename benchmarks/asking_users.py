@@ -207,7 +207,8 @@ class Crowd:
         marks = {int(number) for number in MARK.findall(text)}
         if not shown <= self.planted.visible(command.person) or not marks <= {command.number}:
             return Verdict.FOREIGN
-        if not marks:
+        # A sentence says again what was searched for, the mark in it.
+        if not marks or (not shown and _is_sentence(text)):
             return self._judge_sentence(text, shown)
         unconfirmed = texts.UNCONFIRMED_CHANNELS in text
         expected = self.planted.expected(command.person, command.word)
@@ -220,7 +221,7 @@ class Crowd:
 
     @staticmethod
     def _judge_sentence(text: str, shown: frozenset[int]) -> Verdict:
-        if shown or not any(sentence in text for sentence in _SENTENCES):
+        if shown or not _is_sentence(text):
             return Verdict.WRONG
         is_refusal = texts.BUSY in text or texts.USER_BUSY in text
         return Verdict.REFUSED if is_refusal else Verdict.SENTENCE
@@ -236,6 +237,10 @@ class Crowd:
             acks=[command.ack_seconds for command in commands if command.ack_seconds is not None],
             answers=[command.seconds for command in commands if command.seconds is not None],
         )
+
+
+def _is_sentence(text: str) -> bool:
+    return any(sentence in text for sentence in _SENTENCES)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ from retrieval.resident.postings import Postings
 from retrieval.resident.quantization import Quantized
 from retrieval.resident.resident import Resident
 from retrieval.resident.rows import MappedRows
+from retrieval.resident.signatures import PLANES, Signatures
 from retrieval.resident.storage import StoredColumn
 from retrieval.resident.strings import Content, StringTable
 from retrieval.resident.texts import Block, Texts
@@ -88,8 +89,7 @@ def pack(resident: Resident) -> dict[str, Array]:
             f"texts.{number}.rows": block.rows,
             f"texts.{number}.texts": _bytes(block.texts, block.starts[-1]),
             f"texts.{number}.starts": np.asarray(block.starts),
-            f"texts.{number}.lowered": _bytes(block.lowered, block.lowered_starts[-1]),
-            f"texts.{number}.lowered_starts": np.asarray(block.lowered_starts),
+            f"texts.{number}.planes": block.signatures.planes.reshape(-1),
         }
     return parts
 
@@ -342,12 +342,12 @@ def _unpack_columns(image: Image, facts: Mapping[str, Any]) -> Columns:
 
 def _block(image: Image, number: int) -> Block:
     name = f"texts.{number}"
+    rows = image.array(f"{name}.rows")
     return Block(
-        rows=image.array(f"{name}.rows"),
+        rows=rows,
         texts=image.content(f"{name}.texts"),
         starts=image.array(f"{name}.starts").data,
-        lowered=image.content(f"{name}.lowered"),
-        lowered_starts=image.array(f"{name}.lowered_starts").data,
+        signatures=Signatures(planes=image.array(f"{name}.planes").reshape(PLANES, -1), count=len(rows)),
     )
 
 

@@ -11,6 +11,7 @@ from retrieval.models import ArtifactInfo
 from retrieval.resident.image import Image, open_image, unpack
 from retrieval.resident.postings import count_postings
 from retrieval.resident.resident import Resident, read_resident
+from retrieval.resident.signatures import PLANES
 from retrieval.resident.vectors import read_vectors
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ _SHARE_OF_MACHINE: Final = 0.35
 _BYTES_PER_POSTING: Final = 12
 # As it is, and as a code.
 _BYTES_PER_NUMBER: Final = 4 + 1
-# Codes, times, kinds, threads and offsets; ids, terms and texts come on top.
-_BYTES_PER_DOCUMENT: Final = 90
+# Codes, times, kinds, threads, offsets and signatures; ids, terms and texts come on top.
+_BYTES_PER_DOCUMENT: Final = 90 + PLANES // 8
 _BYTES_PER_TERM: Final = 48
 
 
@@ -105,8 +106,7 @@ def estimate_bytes(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> int:
     row = cursor.execute(
         f"SELECT (SELECT coalesce(sum(strlen(document_id)), 0) FROM {schema.DOCUMENTS}), "
         f"(SELECT coalesce(sum(strlen(term) + {_BYTES_PER_TERM}), 0) FROM {schema.FTS_SCHEMA}.dict), "
-        # Twice: as they are and in lower case.
-        f"(SELECT coalesce(sum(2 * strlen({text})), 0) FROM {schema.DOCUMENTS} d "
+        f"(SELECT coalesce(sum(strlen({text})), 0) FROM {schema.DOCUMENTS} d "
         "WHERE d.document_kind IN ('message', 'file_chunk'))"
     ).fetchone()
     strings = sum(int(value) for value in row) if row else 0

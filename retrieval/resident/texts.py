@@ -1,15 +1,14 @@
 """Readable texts in memory, searched for strings verbatim: the exact list as `retrieval.exact` has DuckDB make it.
 
-Case is folded by DuckDB itself when texts are read (plain ASCII apart, where there is but one way). Whether a string
-stands at token borders is decided here for strings of ASCII alone; what letters and digits of other scripts are, the
-caller's DuckDB says.
+Only strings of ASCII are looked for here, so that only ASCII letters need to be folded, and what DuckDB folds to them
+(`ODD_CHARACTERS`). Signatures tell which texts to look into. Whether a string stands at token borders is decided
+here too; what letters and digits of other scripts are, the caller's DuckDB says.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from retrieval import schema
 from retrieval.exact import text_sql
 from retrieval.resident.columns import Columns
+from retrieval.resident.signatures import Signatures
 from retrieval.resident.strings import Content
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ _PORTION: Final = 16_384
 SEPARATOR: Final = "\0"
 # What DuckDB folds to ASCII letters, by `lower` or in regular expressions: dotted I, long s, Kelvin.
 ODD_CHARACTERS: Final = "\u0130\u017f\u212a"
+# In UTF-8, after `bytes.lower`, and what `lower` of DuckDB makes of them; it leaves the long s.
+_ODD_FOLDS: Final = ((b"\xe2\x84\xaa", b"k"), (b"\xc4\xb0", b"i\xcc\x87"))
 _WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _DOT_HYPHEN: Final = frozenset(".-")
 _MAX_GRADED: Final = 10_000
@@ -41,32 +43,28 @@ class Block:
     Attributes:
         rows: Their documents' rows.
         texts: The texts, UTF-8, each followed by a separator.
-        starts: Where each begins in `texts`, and the end.
-        lowered: The same in lower case.
-        lowered_starts: Where each begins there, and the end.
+        starts: Where each begins, and the end.
+        signatures: Of the texts in lower case.
     """
 
     rows: NDArray[np.int32]
     texts: Content
     starts: Sequence[int]
-    lowered: Content
-    lowered_starts: Sequence[int]
+    signatures: Signatures
 
-    def holding(self, wanted: bytes) -> Iterator[int]:
-        """Yield the places of the texts that hold *wanted*, lower case, ascending."""
-        found = self.lowered.find(wanted)
-        while found >= 0:
-            place = bisect_right(self.lowered_starts, found) - 1
-            yield place
-            found = self.lowered.find(wanted, self.lowered_starts[place + 1])
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes, bytes."""
+        return self.rows.nbytes + len(self.texts) + 8 * len(self.starts) + self.signatures.planes.nbytes
 
-    def text(self, place: int) -> str:
-        """Return the text at *place*."""
-        return self.texts[self.starts[place] : self.starts[place + 1] - 1].decode()
-
-    def lowered_text(self, place: int) -> bytes:
-        """Return the text at *place* in lower case."""
-        return self.lowered[self.lowered_starts[place] : self.lowered_starts[place + 1] - 1]
+    def holding(self, wanted: Sequence[bytes]) -> Iterator[tuple[int, str]]:
+        """Yield row and text of those that hold all of *wanted*, lower case, in their order."""
+        texts, starts = self.texts, self.starts
+        for place in self.signatures.possible(wanted).tolist():
+            text = texts[starts[place] : starts[place + 1] - 1]
+            folded = _folded(text)
+            if all(one in folded for one in wanted):
+                yield int(self.rows[place]), text.decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +76,7 @@ class Texts:
     @property
     def nbytes(self) -> int:
         """The memory it takes, bytes."""
-        return sum(
-            len(one.texts) + len(one.lowered) + one.rows.nbytes + 8 * (len(one.starts) + len(one.lowered_starts))
-            for one in self.blocks
-        )
+        return sum(block.nbytes for block in self.blocks)
 
     def grade(
         self, wanted: Sequence[str], *, is_word: Callable[[str], bool]
@@ -112,14 +107,8 @@ class Texts:
 
     def _holding(self, wanted: Sequence[str]) -> list[tuple[int, str]]:
         """Return row and text of the documents that hold *wanted*, at most one more than are graded here."""
-        first, *others = sorted((one.lower().encode() for one in wanted), key=len, reverse=True)
-        holding = (
-            (int(block.rows[place]), block.text(place))
-            for block in self.blocks
-            for place in block.holding(first)
-            if all(other in block.lowered_text(place) for other in others)
-        )
-        return list(islice(holding, _MAX_GRADED + 1))
+        folded = [one.lower().encode() for one in wanted]
+        return list(islice(chain.from_iterable(block.holding(folded) for block in self.blocks), _MAX_GRADED + 1))
 
 
 def _at_borders(pattern: re.Pattern[str], text: str, is_word: Callable[[str], bool]) -> bool:
@@ -151,32 +140,41 @@ def read_texts(cursor: "DuckDBPyConnection", columns: Columns, *, own_text: bool
     blocks = []
     for start in range(0, len(columns.rows), _PORTION):
         found = cursor.execute(
-            f"SELECT id, text, strlen(text) AS length, CASE WHEN plain THEN '' ELSE lower(text) END AS lowered, "
-            "CASE WHEN plain THEN strlen(text) ELSE strlen(lower(text)) END AS lowered_length FROM ("
-            f"SELECT d.rowid AS id, {text} AS text, strlen({text}) = length({text}) AS plain FROM {schema.DOCUMENTS} d "
-            "WHERE d.document_kind IN ('message', 'file_chunk') AND d.rowid >= ? AND d.rowid < ?)",
+            f"SELECT id, text, strlen(text) AS length FROM (SELECT d.rowid AS id, {text} AS text "
+            f"FROM {schema.DOCUMENTS} d WHERE d.document_kind IN ('message', 'file_chunk') AND d.rowid >= ? "
+            "AND d.rowid < ?)",
             [start, start + _PORTION],
         ).fetchnumpy()
         texts = found["text"].tolist()
-        # Of plain ASCII there is nothing to fold but what `bytes.lower` folds, and that leaves the others as they are.
-        folded = [lowered or text for text, lowered in zip(texts, found["lowered"].tolist(), strict=True)]
+        content, starts = SEPARATOR.join((*texts, "")).encode(), _starts(found["length"])
         blocks.append(
             Block(
                 rows=columns.rows[found["id"]],
-                texts=_joined(texts),
-                starts=_starts(found["length"]),
-                lowered=_joined(folded).lower(),
-                lowered_starts=_starts(found["lowered_length"]),
+                texts=content,
+                starts=starts.data,
+                signatures=_signatures(content, starts, texts),
             )
         )
     return Texts(blocks=tuple(blocks))
 
 
-def _joined(texts: Sequence[str]) -> bytes:
-    return SEPARATOR.join((*texts, "")).encode()
+def _signatures(content: bytes, starts: NDArray[np.int64], texts: Sequence[str]) -> Signatures:
+    folded = _folded(content)
+    if len(folded) != len(content):
+        # What DuckDB folds to ASCII letters has another length then.
+        starts = _starts(np.array([len(_folded(text.encode())) for text in texts]))
+    return Signatures.of(folded, starts)
 
 
-def _starts(lengths: NDArray[np.int64]) -> Sequence[int]:
+def _folded(content: bytes) -> bytes:
+    """Return *content* in lower case, as far as it can then hold other ASCII than before."""
+    folded = content.lower()
+    for odd, plain in _ODD_FOLDS:
+        folded = folded.replace(odd, plain)
+    return folded
+
+
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths + 1, out=starts[1:])
-    return starts.data
+    return starts
