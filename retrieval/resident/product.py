@@ -3,7 +3,7 @@
 numpy has no kernels for them (its own loops are slower than the float32 product); onnxruntime, which runs the embedded
 model, has them for every processor it is made for. `product.onnx` is the one operator `MatMulInteger`
 (https://onnx.ai/onnx/operators/onnx__MatMulInteger.html): bytes `(n, dims)` times signed bytes `(dims, columns)`
-gives int32 `(n, columns)`; `tests/test_quantization.py` makes the same file.
+gives int32 `(n, columns)`; `tools/product_model.py` makes the file.
 """
 
 from functools import cache

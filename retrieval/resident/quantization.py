@@ -125,9 +125,14 @@ class Quantized:
         if vectors is None:
             return _joined(integer_product(self.codes, factors))
         sums = np.empty(len(vectors))
+        # Into the same memory again: fresh memory costs three times what is copied into it.
+        copied = np.empty((_CHUNK, self.codes.shape[1]), dtype=np.uint8)
         for start in range(0, len(vectors), _CHUNK):
             part = vectors[start : start + _CHUNK]
-            sums[start : start + len(part)] = _joined(integer_product(self.codes[part], factors))
+            codes = copied[: len(part)]
+            # Else numpy would copy twice, so as to leave `out` alone where a place does not exist.
+            self.codes.take(part, axis=0, out=codes, mode="clip")
+            sums[start : start + len(part)] = _joined(integer_product(codes, factors))
         return sums
 
 

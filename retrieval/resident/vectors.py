@@ -116,14 +116,14 @@ class Vectors:
         self, unit: NDArray[np.float64], mask: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.intp] | None, Estimates]:
         """Return which vectors were compared, None for all, and where their cosines with *unit* lie."""
-        allowed = mask if mask is None or self.documents is None else mask[self.documents]
+        allowed = mask if mask is None or self.documents is None else mask.take(self.documents)
         if allowed is None:
             return None, self.quantized.estimates(unit, margin=self._margin)
         vectors = np.flatnonzero(allowed)
         if len(vectors) < _COPY_BELOW * len(allowed):
             return vectors, self.quantized.estimates(unit, margin=self._margin, vectors=vectors)
         found = self.quantized.estimates(unit, margin=self._margin)
-        found.values[~allowed] = -np.inf
+        np.copyto(found.values, -np.inf, where=~allowed)
         return None, found
 
 
