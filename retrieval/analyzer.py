@@ -116,7 +116,9 @@ def tokenize(text: str) -> list[str]:
     """Return the tokens of *text* in order; within one surface run each token stands once."""
     # No run reaches over a blank or a line break, and what stands between two of them mostly stood there before:
     # looking it up is most of what a build does.
-    return list(chain.from_iterable(map(_piece_tokens, text.replace("\n", " ").split(" "))))
+    pieces = text.replace("\n", " ").split(" ")
+    look_up = _cached_piece_tokens if max(map(len, pieces)) <= MAX_TOKEN_CHARS else _piece_tokens
+    return list(chain.from_iterable(map(look_up, pieces)))
 
 
 def _piece_tokens(piece: str) -> tuple[str, ...]:

@@ -32,7 +32,6 @@ def remove_tokens(text: str) -> tuple[str, int]:
 
 def holds_token(text: str) -> bool:
     """Return whether something that looks like the start of a Slack token stands in *text*."""
-    # In ASCII, looking for three letters is several times faster, and nearly always enough.
-    if text.isascii() and "xox" not in text.lower():
-        return False
-    return _TOKEN_START.search(text) is not None
+    # Looking for three letters is several times faster, and nearly always enough: no other character folds to them, and
+    # bytes are lowered faster than characters.
+    return b"xox" in text.encode("utf-8", "surrogatepass").lower() and _TOKEN_START.search(text) is not None

@@ -302,10 +302,21 @@ def _column(name: str, values: Sequence[object]) -> NDArray[np.generic]:
         return np.array(values, dtype=np.bool_)
     if name in _INTEGERS:
         return np.array(values, dtype=np.int64)
-    safe: dict[object, str] = {
-        text: made for text in set(values) if isinstance(text, str) and (made := _safe(text)) != text
-    }
+    texts = [value for value in set(values) if isinstance(value, str)]
+    safe: dict[object, str] = (
+        {} if _are_safe(texts) else {text: made for text in texts if (made := _safe(text)) != text}
+    )
     return np.array([safe.get(value, value) for value in values] if safe else values, dtype=object)
+
+
+def _are_safe(texts: Sequence[str]) -> bool:
+    """Return whether all of *texts* may stand as they are; looking through them together is several times faster."""
+    joined = "\n".join(texts)
+    try:
+        joined.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in joined and not holds_token(joined)
 
 
 def _safe(text: str) -> str:
