@@ -6,11 +6,9 @@ import json
 import os
 import sys
 import threading
-import uuid
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import duckdb
 
@@ -26,6 +24,7 @@ from retrieval.errors import (
 )
 from retrieval.locking import ReadMark
 from retrieval.models import ArtifactInfo, EmbeddingSpec
+from retrieval.open_files import OpenFile, file_identity, forget, open_name, remember
 from retrieval.resident import NOT_LOADED, SHORT_OF_MEMORY, Residency, load_resident
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class Artifact:
         self._mark = ReadMark(self._path)
         self._lock = threading.Lock()
         try:
-            self._identity = _file_identity(self._path)
+            self._identity = file_identity(self._path)
             self._connection: DuckDBPyConnection | None = None
             self._connect(memory_mb=memory_mb, full_text=full_text)
         except BaseException:
@@ -200,7 +199,7 @@ class Artifact:
             ArtifactReplacedError: Its size, modification time or inode changed.
         """
         try:
-            identity = _file_identity(self._path)
+            identity = file_identity(self._path)
         except FileNotFoundError:
             return
         if identity[0] == self._identity[0] and identity != self._identity:
@@ -212,12 +211,12 @@ class Artifact:
             self._mark.release()
 
     def _connect(self, *, memory_mb: int | None, full_text: bool) -> None:
-        wanted = _OpenFile(self._path, self._identity, full_text)
-        with _open_name(wanted) as name:
+        wanted = OpenFile(self._path, self._identity, full_text)
+        with open_name(wanted) as name:
             connection = _connect(name, memory_mb=memory_mb, full_text=full_text)
         with self._lock:
             self._connection, self._open_file = connection, wanted
-        _remember(wanted)
+        remember(wanted)
 
     def _disconnect(self) -> bool:
         """Close the connection; return whether there was one."""
@@ -225,64 +224,8 @@ class Artifact:
             connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-            _forget(self._open_file)
+            forget(self._open_file)
         return connection is not None
-
-
-_Identity = tuple[int, int, int]
-
-
-class _OpenFile(NamedTuple):
-    """A file that DuckDB has open in this process, and whether with its full-text extension."""
-
-    path: Path
-    identity: _Identity
-    full_text: bool
-
-
-_open_files_lock: Final = threading.Lock()
-_open_files: Final[Counter[_OpenFile]] = Counter()
-
-
-def _remember(opened: _OpenFile) -> None:
-    with _open_files_lock:
-        _open_files[opened] += 1
-
-
-def _forget(opened: _OpenFile) -> None:
-    with _open_files_lock:
-        _open_files[opened] -= 1
-        if _open_files[opened] <= 0:
-            del _open_files[opened]
-
-
-@contextlib.contextmanager
-def _open_name(wanted: _OpenFile) -> Iterator[Path]:
-    """Give the name under which to open a file: usually its own.
-
-    Within a process DuckDB answers a second open of a path from the instance that already has it, even when
-    another file stands there by now, and whatever is loaded into it. Then a hard link gives the file a name that
-    DuckDB has not seen.
-    """
-    path = wanted.path
-    with _open_files_lock:
-        known = [one for one in _open_files if one.path == path]
-    if all(one.identity == wanted.identity and one.full_text >= wanted.full_text for one in known):
-        yield path
-        return
-    link = path.with_name(f".open-{uuid.uuid4().hex}.duckdb")
-    try:
-        os.link(path, link)
-    except OSError as error:
-        raise ArtifactInvalidError(
-            f"{path.name} was replaced under the same name, or is open without the full-text extension, and its folder "
-            "does not allow a second name for it: publish artifacts under names of their own.",
-            check="name",
-        ) from error
-    try:
-        yield link
-    finally:
-        link.unlink(missing_ok=True)
 
 
 def _resolved(path: Path) -> Path:
@@ -293,11 +236,6 @@ def _resolved(path: Path) -> Path:
     if not resolved.is_file():
         raise ArtifactMissingError(f"{path} is not a file.")
     return resolved
-
-
-def _file_identity(path: Path) -> _Identity:
-    status = path.stat()
-    return (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _connect(path: Path, *, memory_mb: int | None, full_text: bool) -> "DuckDBPyConnection":
