@@ -208,6 +208,8 @@ class Artifact:
     def close(self) -> None:
         """Close the file; later calls do nothing."""
         if self._disconnect():
+            # Its memory and what is mapped of the file go now, whoever still holds this object.
+            self.residency = NOT_LOADED
             self._mark.release()
 
     def _connect(self, *, memory_mb: int | None, full_text: bool) -> None:
