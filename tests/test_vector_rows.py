@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from retrieval import Artifact, Filters, Mode, SearchRequest, Visibility, search_slack
 from retrieval.errors import ArtifactReadError, ArtifactReplacedError
 from retrieval.resident import memory
+from retrieval.resident.quantization import Quantized
 from retrieval.resident.reader import ResidentReader
 from retrieval.resident.rows import HeldRows, MappedRows
 from retrieval.resident.storage import StoredColumn
+from retrieval.resident.vectors import Vectors
 from tests.artifact_factory import Row, ToyEmbedder, write_artifact
 
 DIMS = 384
@@ -146,3 +148,23 @@ def test_searches_are_the_same_mapped_and_held(tmp_path: Path) -> None:
 
     assert len(pages[0]) == 20
     assert pages[0] == pages[1]
+
+
+def test_equal_vectors_are_taken_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all messages say the same, each could be among the nearest; copies of all would need the memory of all."""
+    same = np.repeat(matrix(1) / np.linalg.norm(matrix(1)), 5000, axis=0).astype(np.float32)
+    rows = HeldRows(same)
+    most = 0
+
+    def take(vectors: NDArray[np.intp]) -> NDArray[np.float32]:
+        nonlocal most
+        most = max(most, len(vectors))
+        return same[vectors]
+
+    monkeypatch.setattr(rows, "take", take)
+    vectors = Vectors(quantized=Quantized.of(same), rows=rows, documents=None, deviation=1e-6)
+    found, scores = vectors.nearest(matrix(2)[1], 100, mask=None)
+
+    assert np.array_equal(found, np.arange(100))
+    assert len(set(scores.tolist())) == 1
+    assert 0 < most <= 1024

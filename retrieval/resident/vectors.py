@@ -77,13 +77,13 @@ class Vectors:
         vectors, estimates = self._estimates(unit, mask)
         found = estimates.possible(limit)
         chosen = found if vectors is None else vectors[found]
-        rows = self.rows.take(chosen)
-        products = rows @ unit.astype(np.float32)
+        products = self._products(unit.astype(np.float32), chosen)
         # The vectors lie where others could have written; their codes were compared with a digest when they were read.
         if not (np.abs(products - estimates.values[found]) <= estimates.bounds(found)).all():
             raise ArtifactReadError("The artifact's file holds other vectors than it did.")
         near = leading(products, limit, margin=2 * self._margin, above=-np.inf)
-        chosen, scores = chosen[near], _cosines(query, rows[near])
+        chosen = chosen[near]
+        scores = self.cosines(query, chosen)
         order = np.lexsort((chosen, -_compared(scores)))[:limit]
         return self.documents_of(chosen[order]), scores[order]
 
@@ -101,9 +101,17 @@ class Vectors:
 
     def cosines(self, query: NDArray[np.float32], vectors: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return the cosine of *query* with each of *vectors* as DuckDB computes it; raises as `VectorRows` does."""
-        starts = range(0, len(vectors), _CHUNK)
-        parts = [_cosines(query, self.rows.take(vectors[start : start + _CHUNK])) for start in starts]
-        return np.concatenate(parts) if parts else np.empty(0, dtype=np.float32)
+        cosines = np.empty(len(vectors), dtype=np.float32)
+        for part in _parts(len(vectors)):
+            cosines[part] = _cosines(query, self.rows.take(vectors[part]))
+        return cosines
+
+    def _products(self, unit: NDArray[np.float32], vectors: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the product of *unit* with each of *vectors*, summed in any order."""
+        products = np.empty(len(vectors), dtype=np.float32)
+        for part in _parts(len(vectors)):
+            products[part] = self.rows.take(vectors[part]) @ unit
+        return products
 
     @property
     def _margin(self) -> float:
@@ -181,6 +189,11 @@ def _deviation(block: NDArray[np.float32]) -> float:
     if not np.isfinite(deviation):
         raise ArtifactInvalidError("A vector holds a number that is not finite.", check="vector_norm")
     return deviation
+
+
+def _parts(count: int) -> Iterator[slice]:
+    """Yield what is taken together: where all messages say the same, all of them are candidates."""
+    return (slice(start, start + _CHUNK) for start in range(0, count, _CHUNK))
 
 
 def _cosines(query: NDArray[np.float32], block: NDArray[np.float32]) -> NDArray[np.float32]:
