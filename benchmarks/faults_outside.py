@@ -111,6 +111,8 @@ async def lookups_fail(scene: Scene) -> None:
     scene.environment["SLACK_API_URL"] = f"{address}/api/"
     await scene.start_bot()
     await scene.healthy()
+    # Until then it needs no lookup: aiohttp remembers addresses for 10 s, and keeps connections open for 15.
+    await asyncio.sleep(16)
     scene.control.fail_lookups(3)
     scene.slack.rst()
     scene.cleared()
