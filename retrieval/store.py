@@ -147,12 +147,14 @@ class ArtifactStore:
             self._key.check(manifest)
         validate_file(path, manifest=manifest, memory_mb=self._memory_mb)
         artifact = Artifact(path, memory_mb=self._memory_mb)
-        with artifact.cursor() as cursor:
-            # The first query of a file pays for its catalogue; no user should.
-            cursor.execute("SELECT count(*) FROM search_documents WHERE text_display IS NOT NULL").fetchone()
         try:
-            artifact.load(budget_mb=self._resident_mb)
-        except ArtifactError:
+            with artifact.cursor() as cursor:
+                # The first query of a file pays for its catalogue; no user should.
+                cursor.execute("SELECT count(*) FROM search_documents WHERE text_display IS NOT NULL").fetchone()
+            resident = artifact.load(budget_mb=self._resident_mb).resident
+            if resident is not None and resident.vectors is not None:
+                resident.vectors.warm()
+        except BaseException:
             artifact.close()
             raise
         # Only from here on: reading a large archive into memory takes longer than any query may.

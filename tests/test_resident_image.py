@@ -7,10 +7,11 @@ import duckdb
 import numpy as np
 import pytest
 
-from retrieval import Artifact, schema
+from retrieval import Artifact, Filters, Visibility, schema
 from retrieval.errors import ArtifactReplacedError
 from retrieval.resident import memory
-from retrieval.resident.image import pack
+from retrieval.resident.image import Image, pack
+from retrieval.resident.reader import ResidentReader
 from retrieval.resident.resident import Resident
 from retrieval.resident.storage import Digest, StoredColumn
 from tests.artifact_factory import Row, write_artifact
@@ -200,3 +201,59 @@ def test_a_column_is_read_from_the_file_and_by_duckdb_where_it_is_not_plain(tmp_
         with pytest.raises(EOFError, match="550000 values only"):
             column.read(file, 549_999, np.zeros(2, dtype=np.uint64).data.cast("B"))
     os.close(file)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("facts", "length = length - 1"),
+        ("texts.0.planes", "length = length - 1"),
+        ("texts.0.planes", "length = 0"),
+        ("vectors.codes", "kind = '|i1'"),
+        ("vectors.errors", "length = length - 1"),
+        ("columns.ts_us", "kind = '>i8'"),
+        ("columns.kinds", "length = length - 1"),
+        ("columns.kinds", "part = 'columns.in_thread', kind = '|b1'"),
+    ],
+)
+def test_what_the_bytes_mean_is_part_of_the_digest(tmp_path: Path, part: str, change: str) -> None:
+    """The bytes are the same: times in another order of bytes, or a text less, would be believed."""
+    path = write_artifact(tmp_path, sorted_rows(2), image=True)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            f"DELETE FROM {schema.RESIDENT_PARTS} WHERE ? LIKE '%in_thread%' AND part LIKE '%in_thread'", [change]
+        )
+        connection.execute(f"UPDATE {schema.RESIDENT_PARTS} SET {change} WHERE part = ?", [part])
+    resident, detail = loaded(path)
+
+    assert "It was read from its tables: The stored array" in detail
+    assert same(resident, loaded(write_artifact(tmp_path / "old", sorted_rows(2)))[0])
+
+
+def test_arrays_that_contradict_each_other_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole by their digests, but made by a builder that went wrong."""
+    path = write_artifact(tmp_path, sorted_rows(2), image=True)
+
+    def contradict(*_: object, **__: object) -> None:
+        raise IndexError("index 7 is out of bounds")
+
+    monkeypatch.setattr(Image, "strings", contradict)
+    _, detail = loaded(path)
+
+    assert detail.endswith("read from its tables: The stored arrays contradict each other: index 7 is out of bounds")
+
+
+def test_vectors_of_thread_windows_alone_are_no_vectors_of_messages(tmp_path: Path) -> None:
+    rows = [
+        Row(key="a", text="one", thread="a", parent=True),
+        Row(key="w", kind="thread_context", text="one two", thread="a", covers=("T1:C1:a",), vector=(1.0, 0.0)),
+    ]
+    with Artifact(write_artifact(tmp_path, rows)) as artifact:
+        resident = artifact.load().resident
+        assert resident is not None
+        with artifact.cursor() as cursor:
+            reader = ResidentReader(artifact, resident, cursor, filters=Filters(), visibility=Visibility.everything())
+            vector = np.array([1.0, 0.0], dtype=np.float32)
+
+            assert reader.semantic(vector, limit=5).candidates == ()
+            assert reader.semantic_scores(vector, ["T1:C1:a"]) == {}

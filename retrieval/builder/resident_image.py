@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval import schema
-from retrieval.resident.image import FORMAT, MATRIX, WORD_BYTES, Array, image_format, pack
+from retrieval.resident.image import FORMAT, MATRIX, WORD_BYTES, Array, image_format, pack, sealed
 from retrieval.resident.resident import read_resident
 from retrieval.resident.storage import Digest
 
@@ -69,9 +69,10 @@ def _words(array: Array) -> int:
 
 def _add_part(connection: "DuckDBPyConnection", name: str, array: Array, *, first_word: int | None) -> None:
     digest = Digest(np.ascontiguousarray(array).view(np.uint8).data).value() if len(array) else 0
+    kind, length = array.dtype.str, len(array)
     connection.execute(
         f"INSERT INTO {schema.RESIDENT_PARTS} VALUES (?, ?, ?, ?, ?)",
-        [name, array.dtype.str, len(array), first_word, digest],
+        [name, kind, length, first_word, sealed(name, kind, length, digest)],
     )
 
 

@@ -5,6 +5,7 @@ The builder reads an artifact's tables as everybody does (`read_resident`) and s
 or BM25 made is not taken (`image_format`), nor bytes whose digest differs; then the tables are read.
 """
 
+import hashlib
 import json
 import mmap
 import re
@@ -29,7 +30,7 @@ from retrieval.resident.signatures import PLANES, Signatures
 from retrieval.resident.storage import StoredColumn
 from retrieval.resident.strings import Content, StringTable
 from retrieval.resident.texts import Block, Texts
-from retrieval.resident.vectors import Vectors
+from retrieval.resident.vectors import MAX_DEVIATION, Vectors
 from retrieval.resident.windows import Groups, Windows
 
 if TYPE_CHECKING:
@@ -58,6 +59,17 @@ def image_format(cursor: "DuckDBPyConnection") -> bytes:
     row = cursor.execute("SELECT version()").fetchone()
     facts = [_VERSION, str(row[0]) if row else "", schema.BM25_K, schema.BM25_B, sys.byteorder, np.dtype(np.intp).str]
     return json.dumps(facts).encode()
+
+
+def sealed(name: str, kind: str, length: int, digest: int) -> int:
+    """Return what is stored beside an array, 0 to 2^64 - 1: the digest of its bytes, and what they mean.
+
+    Of the array that says the format it is the digest alone, so that every version can read it.
+    """
+    if name == FORMAT:
+        return digest
+    meaning = hashlib.blake2b(f"{name} {kind} {length}".encode(), digest_size=WORD_BYTES).digest()
+    return digest ^ int.from_bytes(meaning, "little")
 
 
 def pack(resident: Resident) -> dict[str, Array]:
@@ -180,6 +192,7 @@ class Image:
         part = self._part(name)
         if not part.length:
             # A memoryview without bytes cannot be cast.
+            self._compare(name, part, 0)
             return np.empty(0, dtype=part.kind)
         padded = np.empty(-(-part.nbytes // WORD_BYTES), dtype=np.uint64)
         self._fill(name, part, padded.data.cast("B"))
@@ -189,6 +202,7 @@ class Image:
         """Return an array of bytes as what can be searched, with up to 7 zeros behind it; raises as `array` does."""
         part = self._part(name)
         if not part.length:
+            self._compare(name, part, 0)
             return b""
         # Large pages cost a third of small ones, and nothing is written twice.
         size = -(-part.nbytes // WORD_BYTES) * WORD_BYTES
@@ -228,7 +242,8 @@ class Image:
         found: dict[str, Any] = {name: self.array(f"vectors.{name}") for name in _QUANTIZED}
         count = len(found["scales"])
         lengths = {len(found["codes"]), count * dimensions, self._part(MATRIX).length}
-        if len(lengths) > 1 or len(found["errors"]) != count:
+        sound = np.isfinite(found["scales"]).all() and np.isfinite(found["errors"]).all()
+        if len(lengths) > 1 or len(found["errors"]) != count or not sound:
             raise ArtifactInvalidError("The stored codes are not those of its vectors.", check="resident_parts")
         return Quantized(**found | {"codes": found["codes"].reshape(count, dimensions)})
 
@@ -245,8 +260,12 @@ class Image:
             digest = self._words.read(self._file, part.first_word, target)
         except EOFError as error:
             raise ArtifactInvalidError(str(error), check="resident_parts") from error
-        if digest != part.digest:
-            raise _differs(name)
+        self._compare(name, part, digest)
+
+    @staticmethod
+    def _compare(name: str, part: _Part, digest: int) -> None:
+        if sealed(name, part.kind, part.length, digest) != part.digest:
+            raise ArtifactInvalidError(f"The stored array {name} is not what was stored.", check="resident_parts")
 
 
 def open_image(cursor: "DuckDBPyConnection", *, file: int | None) -> Image | None:
@@ -277,13 +296,19 @@ def unpack(image: Image, *, dimensions: int | None) -> Resident:
         dimensions: Length of a vector, None where there are none.
 
     Raises:
-        ArtifactInvalidError: Bytes are not those that were stored, or some are missing.
+        ArtifactInvalidError: Bytes are not those that were stored, or some are missing, or they contradict each other.
+        ArtifactReplacedError: The file was cut short meanwhile.
     """
-    if dimensions is None or MATRIX not in image:
-        return _unpack(image, None)
-    # Reading lets other threads run, and fresh memory costs as much as what is read into it.
-    with ThreadPoolExecutor(max_workers=1) as executor:
-        return _unpack(image, executor.submit(_unpack_vectors, image, dimensions))
+    try:
+        if dimensions is None or MATRIX not in image:
+            return _unpack(image, None)
+        # Reading lets other threads run, and fresh memory costs as much as what is read into it.
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            return _unpack(image, executor.submit(_unpack_vectors, image, dimensions))
+    except (ValueError, TypeError, LookupError) as error:
+        raise ArtifactInvalidError(
+            f"The stored arrays contradict each other: {error}", check="resident_parts"
+        ) from error
 
 
 def _unpack(image: Image, vectors: Future[Vectors | None] | None) -> Resident:
@@ -316,12 +341,18 @@ def _unpack_vectors(image: Image, dimensions: int) -> Vectors | None:
     rows = image.vector_rows(dimensions)
     if rows is None:
         return None
-    return Vectors(
+    deviation = image.array("vectors.deviation")
+    vectors = Vectors(
         quantized=image.quantized(dimensions),
         rows=rows,
         documents=image.array("vectors.documents") if "vectors.documents" in image else None,
-        deviation=float(image.array("vectors.deviation")[0]),
+        deviation=float(deviation[0]),
     )
+    if not 0 <= vectors.deviation <= MAX_DEVIATION or (
+        vectors.documents is not None and len(vectors.documents) != len(vectors)
+    ):
+        raise ArtifactInvalidError("What is stored of the vectors contradicts itself.", check="resident_parts")
+    return vectors
 
 
 def _unpack_columns(image: Image, facts: Mapping[str, Any]) -> Columns:
@@ -342,14 +373,12 @@ def _unpack_columns(image: Image, facts: Mapping[str, Any]) -> Columns:
 
 def _block(image: Image, number: int) -> Block:
     name = f"texts.{number}"
-    rows = image.array(f"{name}.rows")
+    rows, planes = image.array(f"{name}.rows"), image.array(f"{name}.planes")
+    if len(planes) != PLANES * -(-len(rows) // 8):
+        raise ArtifactInvalidError("The stored signatures are not those of its texts.", check="resident_parts")
     return Block(
         rows=rows,
         texts=image.content(f"{name}.texts"),
         starts=image.array(f"{name}.starts").data,
-        signatures=Signatures(planes=image.array(f"{name}.planes").reshape(PLANES, -1), count=len(rows)),
+        signatures=Signatures(planes=planes.reshape(PLANES, -(-len(rows) // 8)), count=len(rows)),
     )
-
-
-def _differs(name: str) -> ArtifactInvalidError:
-    return ArtifactInvalidError(f"The stored array {name} is not what was stored.", check="resident_parts")

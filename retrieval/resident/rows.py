@@ -63,6 +63,9 @@ class MappedRows:
             file: The artifact's file, open for reading; it may be closed afterwards.
             places: Of the column of vectors, of which there is at least one.
             dimensions: Length of a vector.
+
+        Raises:
+            ArtifactReplacedError: The file was cut short.
         """
         self._dimensions = dimensions
         self._firsts = places.firsts
@@ -72,7 +75,10 @@ class MappedRows:
         self._end = int((places.offsets + (self._ends - self._firsts) * _FLOAT_BYTES).max())
         # In numbers of four bytes, counted from where the mapping begins.
         self._starts = (places.offsets - begin) // _FLOAT_BYTES
-        self._map = mmap.mmap(file, self._end - begin, access=mmap.ACCESS_READ, offset=begin)
+        try:
+            self._map = mmap.mmap(file, self._end - begin, access=mmap.ACCESS_READ, offset=begin)
+        except ValueError as error:
+            raise ArtifactReplacedError("The artifact's file is shorter than its tables say.") from error
         if hasattr(mmap, "MADV_RANDOM"):
             # Else each page that is not in memory yet brings its neighbours.
             self._map.madvise(mmap.MADV_RANDOM)

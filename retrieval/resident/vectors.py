@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from retrieval import schema
 from retrieval.errors import ArtifactInvalidError, ArtifactReadError
 from retrieval.resident.columns import Columns
+from retrieval.resident.product import integer_product
 from retrieval.resident.quantization import Estimates, Quantized
 from retrieval.resident.rows import HeldRows, VectorRows
 from retrieval.resident.selection import leading
@@ -29,7 +30,7 @@ _CHUNK: Final = 1024
 _COPY_BELOW: Final = 0.33
 _PORTION: Final = 16_384
 # Beyond this a vector is no unit vector, and estimates would say little.
-_MAX_DEVIATION: Final = 1e-3
+MAX_DEVIATION: Final = 1e-3
 _ROUNDING: Final = 1 / 2**24
 _ROUNDED_STEP: Final = float(f"1e-{SCORE_DECIMALS}")
 
@@ -95,6 +96,9 @@ class Vectors:
         """Return the vectors of those of some documents that have one, and those documents' places in *rows*."""
         if self.documents is None:
             return rows, np.arange(len(rows))
+        if not len(self.documents):
+            # All vectors are of thread windows.
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
         found = np.searchsorted(self.documents, rows)
         places = np.flatnonzero(self.documents[np.minimum(found, len(self.documents) - 1)] == rows)
         return found[places], places
@@ -112,6 +116,10 @@ class Vectors:
         for part in _parts(len(vectors)):
             products[part] = self.rows.take(vectors[part]) @ unit
         return products
+
+    def warm(self) -> None:
+        """Do once what the first search would wait for."""
+        integer_product(self.quantized.codes[:1], np.zeros((self.quantized.codes.shape[1], 2), dtype=np.int8))
 
     @property
     def _margin(self) -> float:
@@ -160,7 +168,7 @@ def read_vectors(cursor: "DuckDBPyConnection", columns: Columns, *, dimensions: 
             matrix[targets] = block
         else:
             matrix[targets[targets >= 0]] = block[targets >= 0]
-    if deviation > _MAX_DEVIATION:
+    if deviation > MAX_DEVIATION:
         raise ArtifactInvalidError("A vector is not of length 1.", check="vector_norm")
     identity = np.array_equal(rows, np.arange(columns.searchable))
     return Vectors(
