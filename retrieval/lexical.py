@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from retrieval import schema
+from retrieval.errors import ArtifactReadError
 from retrieval.filters import Predicate
 from retrieval.fts import index_tokens
 from retrieval.models import Candidate, RankedList, Retriever
@@ -93,7 +94,13 @@ def rarest_tokens(tokens: Sequence[str], frequencies: Mapping[str, int]) -> tupl
 
 
 def inverse_frequency(documents: int, frequency: int) -> float:
-    """Return BM25's idf of a term that *frequency* of *documents* hold."""
+    """Return BM25's idf of a term that *frequency* of *documents* hold.
+
+    Raises:
+        ArtifactReadError: No index can say that.
+    """
+    if not 0 <= frequency <= documents:
+        raise ArtifactReadError(f"The keyword index says that {frequency} of {documents} documents hold a word.")
     return math.log10((documents - frequency + 0.5) / (frequency + 0.5) + 1)
 
 

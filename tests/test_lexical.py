@@ -1,6 +1,9 @@
-"""Which of a long query's words are searched for."""
+"""Which of a long query's words are searched for, and what each counts."""
 
-from retrieval.lexical import MAX_QUERY_TOKENS, rarest_tokens
+import pytest
+
+from retrieval.errors import ArtifactReadError
+from retrieval.lexical import MAX_QUERY_TOKENS, inverse_frequency, rarest_tokens
 
 LONG = tuple(f"w{place}" for place in range(MAX_QUERY_TOKENS + 3))
 
@@ -23,3 +26,10 @@ def test_words_that_no_document_holds_are_dropped_first() -> None:
 
 def test_of_equally_rare_words_the_earlier_stay() -> None:
     assert rarest_tokens(LONG, dict.fromkeys(LONG, 5)) == LONG[:MAX_QUERY_TOKENS]
+
+
+@pytest.mark.parametrize("frequency", [-1, 11])
+def test_an_index_that_cannot_be_is_an_error_of_ours(frequency: int) -> None:
+    """Found by benchmarks.fuzz, artifact-tables:5:245: a logarithm of less than nothing."""
+    with pytest.raises(ArtifactReadError, match=f"says that {frequency} of 10 documents"):
+        inverse_frequency(10, frequency)
