@@ -618,3 +618,12 @@ def test_without_a_vector_memory_answers_as_duckdb_does(archives: Archives, monk
 
     assert from_memory.degraded
     assert from_memory == page()
+
+
+def test_postings_of_documents_that_do_not_exist_are_left_to_duckdb(tmp_path: Path) -> None:
+    """Found by benchmarks.fuzz, artifact-tables:5:122: an IndexError left `ArtifactStore.refresh`."""
+    path = write_artifact(tmp_path, make_rows(3, mapped=True))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE lexical_postings SET docid = 10_000_000")
+    with Artifact(path) as artifact:
+        assert "Its tables contradict each other: index 10000000 is out of bounds" in problem(artifact)

@@ -51,6 +51,9 @@ _COLUMNS: Final = ("kinds", "threads", "workspaces", "rows", "shared")
 _QUANTIZED: Final = ("codes", "scales", "errors")
 _TABLES: Final = ("ids", "window_ids", "thread_ids")
 
+# What comes of lengths, places and values that no builder would write together.
+CONTRADICTIONS: Final = (ValueError, TypeError, LookupError, ArithmeticError)
+
 Array = NDArray[Any]
 
 
@@ -305,7 +308,7 @@ def unpack(image: Image, *, dimensions: int | None) -> Resident:
         # Reading lets other threads run, and fresh memory costs as much as what is read into it.
         with ThreadPoolExecutor(max_workers=1) as executor:
             return _unpack(image, executor.submit(_unpack_vectors, image, dimensions))
-    except (ValueError, TypeError, LookupError) as error:
+    except CONTRADICTIONS as error:
         raise ArtifactInvalidError(
             f"The stored arrays contradict each other: {error}", check="resident_parts"
         ) from error

@@ -8,7 +8,7 @@ from retrieval import schema
 from retrieval.errors import ArtifactInvalidError
 from retrieval.exact import text_sql
 from retrieval.models import ArtifactInfo
-from retrieval.resident.image import Image, open_image, unpack
+from retrieval.resident.image import CONTRADICTIONS, Image, open_image, unpack
 from retrieval.resident.postings import count_postings
 from retrieval.resident.resident import Resident, read_resident
 from retrieval.resident.signatures import PLANES
@@ -178,10 +178,13 @@ def _read_image(cursor: "DuckDBPyConnection", info: ArtifactInfo, image: Image, 
 
 
 def _read(cursor: "DuckDBPyConnection", info: ArtifactInfo) -> Resident:
-    return read_resident(
-        cursor,
-        mapped=schema.DOCUMENT_MESSAGES in info.capabilities,
-        presorted=schema.LEXICAL_POSTINGS in info.capabilities,
-        own_text=info.analyzer is not None,
-        dimensions=_dimensions(info),
-    )
+    try:
+        return read_resident(
+            cursor,
+            mapped=schema.DOCUMENT_MESSAGES in info.capabilities,
+            presorted=schema.LEXICAL_POSTINGS in info.capabilities,
+            own_text=info.analyzer is not None,
+            dimensions=_dimensions(info),
+        )
+    except CONTRADICTIONS as error:
+        raise ArtifactInvalidError(f"Its tables contradict each other: {error}.", check="tables") from error
