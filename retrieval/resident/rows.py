@@ -103,10 +103,10 @@ class MappedRows:
             raise ArtifactReplacedError("The artifact's file was overwritten while it was open.")
         first = vectors.astype(np.int64) * self._dimensions
         segments = np.searchsorted(self._firsts, first, side="right") - 1
-        whole = first + self._dimensions <= self._ends[segments]
-        found = np.empty((len(vectors), self._dimensions), dtype=np.float32)
-        found[whole] = self._windows[(self._starts[segments] + first - self._firsts[segments])[whole]]
-        for place in np.flatnonzero(~whole).tolist():
+        # All at once; those that end in another block get what follows in the file, and then what is theirs.
+        starts = self._starts[segments] + first - self._firsts[segments]
+        found: NDArray[np.float32] = self._windows[np.minimum(starts, len(self._windows) - 1)]
+        for place in np.flatnonzero(first + self._dimensions > self._ends[segments]).tolist():
             found[place] = self._joined(int(first[place]))
         return found
 

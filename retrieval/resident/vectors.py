@@ -78,13 +78,14 @@ class Vectors:
         vectors, estimates = self._estimates(unit, mask)
         found = estimates.possible(limit)
         chosen = found if vectors is None else vectors[found]
-        products = self._products(unit.astype(np.float32), chosen)
+        rows = self.rows.take(chosen) if len(chosen) <= _CHUNK else None
+        products = self._products(unit.astype(np.float32), chosen, rows)
         # The vectors lie where others could have written; their codes were compared with a digest when they were read.
         if not (np.abs(products - estimates.values[found]) <= estimates.bounds(found)).all():
             raise ArtifactReadError("The artifact's file holds other vectors than it did.")
         near = leading(products, limit, margin=2 * self._margin, above=-np.inf)
         chosen = chosen[near]
-        scores = self.cosines(query, chosen)
+        scores = self.cosines(query, chosen) if rows is None else _cosines(query, rows[near])
         order = np.lexsort((chosen, -_compared(scores)))[:limit]
         return self.documents_of(chosen[order]), scores[order]
 
@@ -110,8 +111,12 @@ class Vectors:
             cosines[part] = _cosines(query, self.rows.take(vectors[part]))
         return cosines
 
-    def _products(self, unit: NDArray[np.float32], vectors: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return the product of *unit* with each of *vectors*, summed in any order."""
+    def _products(
+        self, unit: NDArray[np.float32], vectors: NDArray[np.intp], rows: NDArray[np.float32] | None
+    ) -> NDArray[np.float32]:
+        """Return the product of *unit* with each of *vectors*, summed in any order; *rows* are these, if known."""
+        if rows is not None:
+            return rows @ unit
         products = np.empty(len(vectors), dtype=np.float32)
         for part in _parts(len(vectors)):
             products[part] = self.rows.take(vectors[part]) @ unit
