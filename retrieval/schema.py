@@ -150,8 +150,8 @@ CREATE TABLE {LEXICAL_POSTINGS} (
 """
 
 # What `retrieval.resident` holds of the tables above, as it lies in memory, so that opening is reading: named arrays,
-# one after the other as 64-bit words. `first_word` is NULL for an array that another column holds. `digest` is that
-# of `retrieval.resident.storage.Digest`.
+# one after the other as 64-bit words. `first_word` is NULL for an array that another column holds. `digest` is what
+# `retrieval.resident.image.sealed` makes of its bytes, name, kind and length; 0 where another column holds it.
 RESIDENT_PARTS_DDL: Final = f"""
 CREATE TABLE {RESIDENT_PARTS} (
     part VARCHAR NOT NULL,
